@@ -9,12 +9,12 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .layer import add_parameters
+from .layer import Variants, add_parameters
 from .lazy import LazyModuleMixin, await_buffers, await_parameters
 from .module import Module
 
 
-class _NormBase(Module):
+class _NormBase(Variants, Module):
     """The base class of batch and instance normalization: affine parameters and running statistics."""
 
     _version = 2
@@ -148,6 +148,10 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             await_buffers(self, device, dtype, "running_mean", "running_var")
             self.num_batches_tracked = _no_batches()
 
+    def __init_subclass__(cls, becomes: Any = None, **constants: Any) -> None:
+        dims = {} if becomes is None else {"input_dims": becomes._input_dims}
+        super().__init_subclass__(becomes=becomes, **dims, **constants)
+
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.num_features != 0:
             super().reset_parameters()
@@ -162,43 +166,28 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             self.reset_parameters()
 
 
-class BatchNorm1d(_BatchNorm):
+class BatchNorm1d(_BatchNorm, input_dims=(2, 3)):
     """Batch normalization of vectors (N, C) or sequences (N, C, L)."""
 
-    _input_dims = (2, 3)
 
-
-class BatchNorm2d(_BatchNorm):
+class BatchNorm2d(_BatchNorm, input_dims=(4,)):
     """Batch normalization of images (N, C, H, W)."""
 
-    _input_dims = (4,)
 
-
-class BatchNorm3d(_BatchNorm):
+class BatchNorm3d(_BatchNorm, input_dims=(5,)):
     """Batch normalization of volumes (N, C, D, H, W)."""
 
-    _input_dims = (5,)
 
-
-class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm, becomes=BatchNorm1d):
     """`BatchNorm1d` that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm1d
-    _input_dims = (2, 3)
 
-
-class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm, becomes=BatchNorm2d):
     """`BatchNorm2d` that takes `num_features` from its first input."""
 
-    cls_to_become = BatchNorm2d
-    _input_dims = (4,)
 
-
-class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm, becomes=BatchNorm3d):
     """`BatchNorm3d` that takes `num_features` from its first input."""
-
-    cls_to_become = BatchNorm3d
-    _input_dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .layer import add_parameters, as_many
+from .layer import Variants, add_parameters, as_many
 from .lazy import LazyModuleMixin, await_parameters
 from .linear import draw_within
 from .module import Module
@@ -18,7 +18,7 @@ from .module import Module
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _ConvNd(Module):
+class _ConvNd(Variants, Module):
     """The base class of convolutions; subclasses set `_dims` and `_function`."""
 
     __constants__: ClassVar = [
@@ -172,22 +172,16 @@ class _Convolution(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Convolution):
+class Conv1d(_Convolution, dims=1, function=F.conv1d):
     """A convolution over sequences (N, C, L)."""
 
-    _dims, _function = 1, staticmethod(F.conv1d)
 
-
-class Conv2d(_Convolution):
+class Conv2d(_Convolution, dims=2, function=F.conv2d):
     """A convolution over images (N, C, H, W)."""
 
-    _dims, _function = 2, staticmethod(F.conv2d)
 
-
-class Conv3d(_Convolution):
+class Conv3d(_Convolution, dims=3, function=F.conv3d):
     """A convolution over volumes (N, C, D, H, W)."""
-
-    _dims, _function = 3, staticmethod(F.conv3d)
 
 
 # --- Transposed ----------------------------------------------------------------------------------
@@ -256,22 +250,16 @@ class _ConvTransposeNd(_ConvNd):
         )  # fmt: skip
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTransposeNd, dims=1, function=F.conv_transpose1d):
     """A transposed convolution over sequences (N, C, L)."""
 
-    _dims, _function = 1, staticmethod(F.conv_transpose1d)
 
-
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTransposeNd, dims=2, function=F.conv_transpose2d):
     """A transposed convolution over images (N, C, H, W)."""
 
-    _dims, _function = 2, staticmethod(F.conv_transpose2d)
 
-
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_ConvTransposeNd, dims=3, function=F.conv_transpose3d):
     """A transposed convolution over volumes (N, C, D, H, W)."""
-
-    _dims, _function = 3, staticmethod(F.conv_transpose3d)
 
 
 # --- Lazy ----------------------------------------------------------------------------------------
@@ -359,37 +347,25 @@ class _LazyConvTranspose(_LazyConvXdMixin):
         await_parameters(self, device, dtype, weight=True, bias=bias)
 
 
-class LazyConv1d(_LazyConvolution, Conv1d):
+class LazyConv1d(_LazyConvolution, Conv1d, becomes=Conv1d):
     """`Conv1d` that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv1d
 
-
-class LazyConv2d(_LazyConvolution, Conv2d):
+class LazyConv2d(_LazyConvolution, Conv2d, becomes=Conv2d):
     """`Conv2d` that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv2d
 
-
-class LazyConv3d(_LazyConvolution, Conv3d):
+class LazyConv3d(_LazyConvolution, Conv3d, becomes=Conv3d):
     """`Conv3d` that takes `in_channels` from its first input."""
 
-    cls_to_become = Conv3d
 
-
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
     """`ConvTranspose1d` that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose1d
 
-
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
     """`ConvTranspose2d` that takes `in_channels` from its first input."""
 
-    cls_to_become = ConvTranspose2d
 
-
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
     """`ConvTranspose3d` that takes `in_channels` from its first input."""
-
-    cls_to_become = ConvTranspose3d

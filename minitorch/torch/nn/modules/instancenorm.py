@@ -84,40 +84,25 @@ class _InstanceNorm(_NormBase):
         )
 
 
-class InstanceNorm1d(_InstanceNorm):
+class InstanceNorm1d(_InstanceNorm, input_dims=(2, 3)):
     """Instance normalization of sequences (N, C, L)."""
 
-    _input_dims = (2, 3)
 
-
-class InstanceNorm2d(_InstanceNorm):
+class InstanceNorm2d(_InstanceNorm, input_dims=(3, 4)):
     """Instance normalization of images (N, C, H, W)."""
 
-    _input_dims = (3, 4)
 
-
-class InstanceNorm3d(_InstanceNorm):
+class InstanceNorm3d(_InstanceNorm, input_dims=(4, 5)):
     """Instance normalization of volumes (N, C, D, H, W)."""
 
-    _input_dims = (4, 5)
 
-
-class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm1d):
     """`InstanceNorm1d` that takes `num_features` from its first input."""
 
-    cls_to_become = InstanceNorm1d
-    _input_dims = (2, 3)
 
-
-class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm2d):
     """`InstanceNorm2d` that takes `num_features` from its first input."""
 
-    cls_to_become = InstanceNorm2d
-    _input_dims = (3, 4)
 
-
-class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm, becomes=InstanceNorm3d):
     """`InstanceNorm3d` that takes `num_features` from its first input."""
-
-    cls_to_become = InstanceNorm3d
-    _input_dims = (4, 5)

@@ -104,6 +104,15 @@ def _text(shows: str, has_inplace: bool) -> Callable[[Any], str]:
     return extra_repr
 
 
+class Variants:
+    """A base class whose subclasses set constants in their headers: `class Conv1d(_Convolution, dims=1)` has `_dims`."""
+
+    def __init_subclass__(cls, **constants: Any) -> None:
+        super().__init_subclass__()
+        for name, value in constants.items():
+            setattr(cls, f"_{name}", staticmethod(value) if callable(value) else value)
+
+
 def as_many(value: Any, count: int) -> tuple[Any, ...]:
     """A tuple with one number for each dimension; a single number is repeated."""
     return tuple(value) if isinstance(value, (tuple, list, Size)) else (value,) * count

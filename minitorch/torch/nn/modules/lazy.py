@@ -11,10 +11,14 @@ class LazyModuleMixin:
     """A mixin for lazy modules: the first call creates the parameters, then the module changes its class.
 
     Subclasses implement `initialize_parameters(*args)`, and may name the class to change to in
-    `cls_to_become`.
+    `cls_to_become`, or as `becomes` in their headers.
     """
 
     cls_to_become: type[Any] | None = None
+
+    def __init_subclass__(cls, becomes: type[Any] | None = None, **constants: Any) -> None:
+        super().__init_subclass__(**constants)
+        cls.cls_to_become = becomes or cls.cls_to_become
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -119,10 +119,8 @@ class Bilinear(Module):
         )
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(LazyModuleMixin, Linear, becomes=Linear):
     """`Linear` that takes `in_features` from its first input."""
-
-    cls_to_become = Linear
 
     def __init__(
         self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None

@@ -6,11 +6,11 @@ from typing import Any
 
 from ...tensor import Tensor
 from .. import functional as F
-from .layer import as_many, layer
+from .layer import Variants, as_many, layer
 from .module import Module
 
 
-class _Pad(Module):
+class _Pad(Variants, Module):
     """The base class of paddings; subclasses set the mode and the number of dimensions."""
 
     _dims: int
@@ -42,22 +42,16 @@ class _ConstantPadNd(_Pad):
         return F.pad(input, self.padding, "constant", self.value)
 
 
-class ConstantPad1d(_ConstantPadNd):
+class ConstantPad1d(_ConstantPadNd, dims=1):
     """Sequences padded with a constant."""
 
-    _dims = 1
 
-
-class ConstantPad2d(_ConstantPadNd):
+class ConstantPad2d(_ConstantPadNd, dims=2):
     """Images padded with a constant."""
 
-    _dims = 2
 
-
-class ConstantPad3d(_ConstantPadNd):
+class ConstantPad3d(_ConstantPadNd, dims=3):
     """Volumes padded with a constant."""
-
-    _dims = 3
 
 
 class _ZeroPad(_ConstantPadNd):
@@ -82,73 +76,49 @@ class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Volumes padded with zeros."""
 
 
-class _ReflectionPadNd(_RepeatingPad):
+class _ReflectionPadNd(_RepeatingPad, mode="reflect"):
     """The base class of padding by reflection."""
 
-    _mode = "reflect"
 
-
-class ReflectionPad1d(_ReflectionPadNd):
+class ReflectionPad1d(_ReflectionPadNd, dims=1):
     """Sequences padded by reflection."""
 
-    _dims = 1
 
-
-class ReflectionPad2d(_ReflectionPadNd):
+class ReflectionPad2d(_ReflectionPadNd, dims=2):
     """Images padded by reflection."""
 
-    _dims = 2
 
-
-class ReflectionPad3d(_ReflectionPadNd):
+class ReflectionPad3d(_ReflectionPadNd, dims=3):
     """Volumes padded by reflection."""
 
-    _dims = 3
 
-
-class _ReplicationPadNd(_RepeatingPad):
+class _ReplicationPadNd(_RepeatingPad, mode="replicate"):
     """The base class of padding by replication of the edge."""
 
-    _mode = "replicate"
 
-
-class ReplicationPad1d(_ReplicationPadNd):
+class ReplicationPad1d(_ReplicationPadNd, dims=1):
     """Sequences padded by replication of the edge."""
 
-    _dims = 1
 
-
-class ReplicationPad2d(_ReplicationPadNd):
+class ReplicationPad2d(_ReplicationPadNd, dims=2):
     """Images padded by replication of the edge."""
 
-    _dims = 2
 
-
-class ReplicationPad3d(_ReplicationPadNd):
+class ReplicationPad3d(_ReplicationPadNd, dims=3):
     """Volumes padded by replication of the edge."""
 
-    _dims = 3
 
-
-class _CircularPadNd(_RepeatingPad):
+class _CircularPadNd(_RepeatingPad, mode="circular"):
     """The base class of circular padding."""
 
-    _mode = "circular"
 
-
-class CircularPad1d(_CircularPadNd):
+class CircularPad1d(_CircularPadNd, dims=1):
     """Sequences with circular padding."""
 
-    _dims = 1
 
-
-class CircularPad2d(_CircularPadNd):
+class CircularPad2d(_CircularPadNd, dims=2):
     """Images with circular padding."""
 
-    _dims = 2
 
-
-class CircularPad3d(_CircularPadNd):
+class CircularPad3d(_CircularPadNd, dims=3):
     """Volumes with circular padding."""
-
-    _dims = 3

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ...tensor import Tensor
 from .. import functional as F
-from .layer import as_many, layer
+from .layer import Variants, as_many, layer
 from .module import Module
 
 # --- The largest ---------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ class MaxPool3d(_MaxPoolNd):
 
 
 @layer(shows="kernel_size={kernel_size}, stride={stride}, padding={padding}")
-class _MaxUnpoolNd(Module):
+class _MaxUnpoolNd(Variants, Module):
     """The partial inverse of max pooling: zeros, with each value at its index."""
 
     _dims: ClassVar[int]
@@ -69,26 +69,20 @@ class _MaxUnpoolNd(Module):
         )
 
 
-class MaxUnpool1d(_MaxUnpoolNd):
+class MaxUnpool1d(_MaxUnpoolNd, dims=1, function=F.max_unpool1d):
     """The partial inverse of `MaxPool1d`: zeros, with each value at its index."""
 
-    _dims, _function = 1, staticmethod(F.max_unpool1d)
 
-
-class MaxUnpool2d(_MaxUnpoolNd):
+class MaxUnpool2d(_MaxUnpoolNd, dims=2, function=F.max_unpool2d):
     """The partial inverse of `MaxPool2d`: zeros, with each value at its index."""
 
-    _dims, _function = 2, staticmethod(F.max_unpool2d)
 
-
-class MaxUnpool3d(_MaxUnpoolNd):
+class MaxUnpool3d(_MaxUnpoolNd, dims=3, function=F.max_unpool3d):
     """The partial inverse of `MaxPool3d`: zeros, with each value at its index."""
-
-    _dims, _function = 3, staticmethod(F.max_unpool3d)
 
 
 @layer()
-class _FractionalMaxPoolNd(Module):
+class _FractionalMaxPoolNd(Variants, Module):
     """The maximum of each window, with random positions of windows."""
 
     _dims: ClassVar[int]
@@ -119,17 +113,13 @@ class _FractionalMaxPoolNd(Module):
 
 
 @layer(F.fractional_max_pool2d)
-class FractionalMaxPool2d(_FractionalMaxPoolNd):
+class FractionalMaxPool2d(_FractionalMaxPoolNd, dims=2):
     """The maximum of each window of images, with random positions of windows."""
-
-    _dims = 2
 
 
 @layer(F.fractional_max_pool3d)
-class FractionalMaxPool3d(_FractionalMaxPoolNd):
+class FractionalMaxPool3d(_FractionalMaxPoolNd, dims=3):
     """The maximum of each window of volumes, with random positions of windows."""
-
-    _dims = 3
 
 
 # --- The mean ------------------------------------------------------------------------------------

@@ -60,10 +60,11 @@ def _activation(given: Activation) -> Callable[[Tensor], Tensor]:
 # --- Layers -----------------------------------------------------------------------------------------
 
 
-class TransformerEncoderLayer(Module):
-    """Self-attention and a feed-forward network, each with a residual connection and layer norm."""
+class _TransformerLayer(Module):
+    """The base class of encoder and decoder layers, which name their attentions."""
 
     __constants__: ClassVar = ["norm_first"]
+    _attentions: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -79,29 +80,45 @@ class TransformerEncoderLayer(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        place: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
         super().__init__()
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout=dropout, batch_first=batch_first, **place
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, **place)
+        options: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
+        for name in self._attentions:
+            made = MultiheadAttention(
+                d_model, nhead, dropout=dropout, batch_first=batch_first, **options
+            )
+            self.add_module(name, made)
+        self.linear1 = Linear(d_model, dim_feedforward, **options)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **place)
+        self.linear2 = Linear(dim_feedforward, d_model, **options)
         self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **place)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-        made = _activation(activation)
-        self.activation_relu_or_gelu = (
-            1 if made is F.relu or isinstance(made, ReLU)
-            else 2 if made is F.gelu or isinstance(made, GELU) else 0
-        )  # fmt: skip
-        self.activation = made
+        blocks = range(1, len(self._attentions) + 2)
+        for i in blocks:
+            self.add_module(f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, **options))
+        for i in blocks:
+            self.add_module(f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(activation)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "activation"):
             self.activation = F.relu
+
+    def _sa_block(self, x: Tensor, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
+        return self.dropout1(_mixed(self.self_attn, x, x, mask, padding, is_causal))
+
+
+class TransformerEncoderLayer(_TransformerLayer):
+    """Self-attention and a feed-forward network, each with a residual connection and layer norm."""
+
+    _attentions = ("self_attn",)
+
+    @property
+    def activation_relu_or_gelu(self) -> int:
+        """1 for ReLU, 2 for GELU, 0 for others."""
+        made = self.activation
+        if made is F.relu or isinstance(made, ReLU):
+            return 1
+        return 2 if made is F.gelu or isinstance(made, GELU) else 0
 
     def forward(
         self,
@@ -117,49 +134,14 @@ class TransformerEncoderLayer(Module):
         x = self.norm1(src + self._sa_block(src, *masks))
         return self.norm2(x + self._ff_block(x))
 
-    def _sa_block(self, x: Tensor, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
-        return self.dropout1(_mixed(self.self_attn, x, x, mask, padding, is_causal))
-
     def _ff_block(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to the encoder's output, and a feed-forward network."""
 
-    __constants__: ClassVar = ["norm_first"]
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        place: dict[str, Any] = {"bias": bias, "device": device, "dtype": dtype}
-        super().__init__()
-        options = {"dropout": dropout, "batch_first": batch_first, **place}
-        self.self_attn = MultiheadAttention(d_model, nhead, **options)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **options)
-        self.linear1 = Linear(d_model, dim_feedforward, **place)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, **place)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, **place)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, **place)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, **place)
-        self.dropout1, self.dropout2, self.dropout3 = (Dropout(dropout) for _ in range(3))
-        self.activation = _activation(activation)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"activation": F.relu, **state})
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -181,9 +163,6 @@ class TransformerDecoderLayer(Module):
         x = self.norm1(tgt + self._sa_block(tgt, *own))
         x = self.norm2(x + self._mha_block(x, memory, *other))
         return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(self, x: Tensor, mask: Any, padding: Any, is_causal: bool = False) -> Tensor:
-        return self.dropout1(_mixed(self.self_attn, x, x, mask, padding, is_causal))
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, mask: Any, padding: Any, is_causal: bool = False
