@@ -136,15 +136,10 @@ _LATER = frozenset(
 """Modules that load when they are first asked for."""
 
 _NAMES_LATER = {
-    "Event": "accelerator",
-    "Future": "futures",
-    "PyTorchFileReader": "serialization.streams",
-    "PyTorchFileWriter": "serialization.streams",
-    "ScriptModule": "_C",
-    "Stream": "accelerator",
-    "TensorType": "_C",
-    "vmap": "func",
-}
+    "Event": "accelerator", "Future": "futures", "PyTorchFileReader": "serialization.streams",
+    "PyTorchFileWriter": "serialization.streams", "ScriptModule": "_C", "Stream": "accelerator",
+    "TensorType": "_C", "vmap": "func",
+}  # fmt: skip
 """Names that few programs ask for, and the modules that have them."""
 
 

@@ -19,10 +19,6 @@ def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newli
 
 
 __all__ = [
-    "PRINT_OPTS",
-    "_add_suffixes",
-    "_tensor_str",
-    "get_printoptions",
-    "printoptions",
+    "PRINT_OPTS", "_add_suffixes", "_tensor_str", "get_printoptions", "printoptions",
     "set_printoptions",
-]
+]  # fmt: skip

@@ -7,17 +7,8 @@ from typing import Any
 from .ops.results import named
 
 _PAIRS = (
-    "cummax",
-    "cummin",
-    "kthvalue",
-    "max",
-    "median",
-    "min",
-    "mode",
-    "nanmedian",
-    "sort",
-    "topk",
-)
+    "cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk",
+)  # fmt: skip
 _FIELDS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_PAIRS, ("values", "indices")),
     "aminmax": ("min", "max"),

@@ -36,21 +36,11 @@ _MOST_DIMENSIONS = 64  # of an array of NumPy
 _METADATA = "__metadata__"
 
 _NAMES = {  # in the order in which files have them, from the last
-    dtypes.bool_: "BOOL",
-    dtypes.uint8: "U8",
-    dtypes.int8: "I8",
-    dtypes.int16: "I16",
-    dtypes.uint16: "U16",
-    dtypes.float16: "F16",
-    dtypes.bfloat16: "BF16",
-    dtypes.int32: "I32",
-    dtypes.uint32: "U32",
-    dtypes.float32: "F32",
-    dtypes.complex64: "C64",
-    dtypes.float64: "F64",
-    dtypes.int64: "I64",
-    dtypes.uint64: "U64",
-}
+    dtypes.bool_: "BOOL", dtypes.uint8: "U8", dtypes.int8: "I8", dtypes.int16: "I16",
+    dtypes.uint16: "U16", dtypes.float16: "F16", dtypes.bfloat16: "BF16", dtypes.int32: "I32",
+    dtypes.uint32: "U32", dtypes.float32: "F32", dtypes.complex64: "C64", dtypes.float64: "F64",
+    dtypes.int64: "I64", dtypes.uint64: "U64",
+}  # fmt: skip
 _DTYPES = {name: dtype for dtype, name in _NAMES.items()}
 
 torch = sys.modules[__name__]

@@ -207,26 +207,10 @@ class BatchedArray(NDArrayOperatorsMixin):
         return lambda *args, **kwargs: apply_function(function, (self, *args), kwargs)
 
 
-_METHODS = frozenset(
-    [
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "clip",
-        "cumprod",
-        "cumsum",
-        "max",
-        "mean",
-        "min",
-        "prod",
-        "sort",
-        "std",
-        "sum",
-        "var",
-    ]
-)
+_METHODS = frozenset([
+    "all", "any", "argmax", "argmin", "argsort", "clip", "cumprod", "cumsum", "max", "mean", "min",
+    "prod", "sort", "std", "sum", "var",
+])  # fmt: skip
 
 
 def values_of(value: Any) -> Iterator[Any]:

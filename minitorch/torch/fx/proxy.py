@@ -25,19 +25,9 @@ from .graph import Graph
 from .node import Argument, Node, Target, map_aggregate
 
 BASE_TYPES = (
-    str,
-    int,
-    float,
-    bool,
-    complex,
-    dtype,
-    Tensor,
-    device,
-    memory_format,
-    layout,
-    type(None),
+    str, int, float, bool, complex, dtype, Tensor, device, memory_format, layout, type(None),
     type(...),
-)
+)  # fmt: skip
 """Values that may be arguments of nodes as they are."""
 
 

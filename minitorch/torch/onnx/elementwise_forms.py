@@ -20,20 +20,11 @@ _SAME = {
 
 _TESTS = {"isnan": "IsNaN", "isinf": "IsInf"}
 _BINARY = {
-    "add": "Add",
-    "sub": "Sub",
-    "mul": "Mul",
-    "div": "Div",
-    "maximum": "Max",
-    "minimum": "Min",
-}
+    "add": "Add", "sub": "Sub", "mul": "Mul", "div": "Div", "maximum": "Max", "minimum": "Min",
+}  # fmt: skip
 _COMPARISONS = {
-    "eq": "Equal",
-    "gt": "Greater",
-    "ge": "GreaterOrEqual",
-    "lt": "Less",
-    "le": "LessOrEqual",
-}
+    "eq": "Equal", "gt": "Greater", "ge": "GreaterOrEqual", "lt": "Less", "le": "LessOrEqual",
+}  # fmt: skip
 _LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 _BITWISE = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}
 

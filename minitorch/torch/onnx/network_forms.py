@@ -14,13 +14,9 @@ from .errors import UnsupportedOperatorError
 # --- Reductions ------------------------------------------------------------------------------------------
 
 _REDUCTIONS = {
-    "sum": "ReduceSum",
-    "mean": "ReduceMean",
-    "amax": "ReduceMax",
-    "amin": "ReduceMin",
-    "prod": "ReduceProd",
-    "logsumexp": "ReduceLogSumExp",
-}
+    "sum": "ReduceSum", "mean": "ReduceMean", "amax": "ReduceMax", "amin": "ReduceMin",
+    "prod": "ReduceProd", "logsumexp": "ReduceLogSumExp",
+}  # fmt: skip
 for _name, _kind in _REDUCTIONS.items():
     FORMS[_name] = lambda b, node, kind=_kind: _reduced(b, node, kind)
 

@@ -96,8 +96,7 @@ def _declare(name: str, width: int, blocks: int, drop: float) -> Any:
         setting = list(zip(sizes, [*sizes[1:], None], (3, 3, blocks, 3), strict=True))
         return ConvNeXt(setting, **{"stochastic_depth_prob": drop, **kwargs})
 
-    build.__name__, build.__doc__ = name, f"ConvNeXt that begins with {width} channels."
-    return register(build)
+    return register(build, name, f"ConvNeXt that begins with {width} channels.")
 
 
 convnext_tiny = _declare("convnext_tiny", 96, 9, 0.1)

@@ -136,25 +136,17 @@ class DenseNet(nn.Module):
         return self.classifier(functional.adaptive_avg_pool2d(features, (1, 1)).flatten(1))
 
 
-@register
-def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers."""
-    return DenseNet(32, (6, 12, 24, 16), 64, **kwargs)
+def _declare(name: str, doc: str, *sizes: Any) -> Any:
+    return register(lambda **options: DenseNet(*sizes, **options), name, doc)
 
 
-@register
-def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers, each of which adds 48 channels."""
-    return DenseNet(48, (6, 12, 36, 24), 96, **kwargs)
-
-
-@register
-def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers."""
-    return DenseNet(32, (6, 12, 32, 32), 64, **kwargs)
-
-
-@register
-def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers."""
-    return DenseNet(32, (6, 12, 48, 32), 64, **kwargs)
+densenet121 = _declare("densenet121", "DenseNet of 121 layers.", 32, (6, 12, 24, 16), 64)
+densenet161 = _declare(
+    "densenet161",
+    "DenseNet of 161 layers, each of which adds 48 channels.",
+    48,
+    (6, 12, 36, 24),
+    96,
+)
+densenet169 = _declare("densenet169", "DenseNet of 169 layers.", 32, (6, 12, 32, 32), 64)
+densenet201 = _declare("densenet201", "DenseNet of 201 layers.", 32, (6, 12, 48, 32), 64)

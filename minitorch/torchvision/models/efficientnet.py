@@ -163,9 +163,8 @@ def _declare(name: str, width: float, depth: float, dropout: float, own_norm: bo
         options = {"dropout": dropout, "norm_layer": norm, **kwargs}
         return EfficientNet(_scaled(width, depth), **options)
 
-    build.__name__ = name
-    build.__doc__ = f"EfficientNet, {width} times as wide and {depth} times as deep as B0."
-    return register(build)
+    doc = f"EfficientNet, {width} times as wide and {depth} times as deep as B0."
+    return register(build, name, doc)
 
 
 def _declare_v2(size: str, dropout: float) -> Any:
@@ -175,9 +174,7 @@ def _declare_v2(size: str, dropout: float) -> Any:
         options = {"dropout": dropout, "norm_layer": norm, "last_channel": 1280, **kwargs}
         return EfficientNet([Stage(*row) for row in V2[size]], **options)
 
-    build.__name__ = f"efficientnet_v2_{size}"
-    build.__doc__ = "EfficientNet V2."
-    return register(build)
+    return register(build, f"efficientnet_v2_{size}", "EfficientNet V2.")
 
 
 efficientnet_b0 = _declare("efficientnet_b0", 1.0, 1.0, 0.2)

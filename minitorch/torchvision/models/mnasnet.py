@@ -12,13 +12,9 @@ MOMENTUM = 1 - 0.9997
 
 # Channels in and out by their places among the widths, kernel, stride of the first block, how much blocks widen, how many.
 STACKS = [
-    (1, 3, 2, 3, 3),
-    (2, 5, 2, 3, 3),
-    (3, 5, 2, 6, 3),
-    (4, 3, 1, 6, 2),
-    (5, 5, 2, 6, 4),
+    (1, 3, 2, 3, 3), (2, 5, 2, 3, 3), (3, 5, 2, 6, 3), (4, 3, 1, 6, 2), (5, 5, 2, 6, 4),
     (6, 3, 1, 6, 1),
-]
+]  # fmt: skip
 
 
 def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1, groups: int = 1, relu: bool = True) -> list[nn.Module]:  # fmt: skip
@@ -85,11 +81,8 @@ class MNASNet(nn.Module):
 
 
 def _declare(name: str, alpha: float) -> Any:
-    def build(**kwargs: Any) -> MNASNet:
-        return MNASNet(alpha, **kwargs)
-
-    build.__name__, build.__doc__ = name, f"MNASNet, {alpha} times as wide as the first."
-    return register(build)
+    doc = f"MNASNet, {alpha} times as wide as the first."
+    return register(lambda **options: MNASNet(alpha, **options), name, doc)
 
 
 mnasnet0_5 = _declare("mnasnet0_5", 0.5)

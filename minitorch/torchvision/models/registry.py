@@ -15,9 +15,11 @@ _WITH_WEIGHTS = {"googlenet": {"transform_input": True}, "inception_v3": {"trans
 """How models are made whose published weights want it so."""
 
 
-def register(build: Callable[..., Module]) -> Callable[..., Module]:
+def register(
+    build: Callable[..., Module], name: str | None = None, doc: str | None = None
+) -> Callable[..., Module]:
     """Offer a function that makes a model; it takes `weights` and `progress` as torchvision's do."""
-    name = build.__name__
+    name = name or build.__name__
 
     def make(*, weights: Any = None, progress: bool = True, **kwargs: Any) -> Module:
         wanted = chosen(name, weights, kwargs.pop("pretrained", False))
@@ -27,7 +29,7 @@ def register(build: Callable[..., Module]) -> Callable[..., Module]:
         return model
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__, make.__module__ = build.__doc__, build.__module__
+    make.__doc__, make.__module__ = doc or build.__doc__, build.__module__
     MODELS[name] = make
     return make
 

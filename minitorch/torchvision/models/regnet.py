@@ -106,8 +106,7 @@ def _declare(name: str) -> Any:
     def build(**kwargs: Any) -> RegNet:
         return RegNet(stages_of(*numbers), squeeze, **kwargs)  # type: ignore[arg-type]
 
-    build.__name__, build.__doc__ = name, f"RegNet of {numbers[0]} blocks."
-    return register(build)
+    return register(build, name, f"RegNet of {numbers[0]} blocks.")
 
 
 regnet_x_400mf, regnet_x_800mf, regnet_x_1_6gf, regnet_x_3_2gf, regnet_x_8gf, regnet_x_16gf, regnet_x_32gf = (

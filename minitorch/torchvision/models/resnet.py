@@ -176,12 +176,8 @@ class ResNet(nn.Module):
 
 
 def _declare(name: str, block: Any, layers: list[int], **options: Any) -> Any:
-    def build(**kwargs: Any) -> ResNet:
-        return ResNet(block, layers, **{**options, **kwargs})
-
-    build.__name__ = name
-    build.__doc__ = f"{name}: {block.__name__}s {layers}."
-    return register(build)
+    doc = f"{name}: {block.__name__}s {layers}."
+    return register(lambda **given: ResNet(block, layers, **{**options, **given}), name, doc)
 
 
 resnet18 = _declare("resnet18", BasicBlock, [2, 2, 2, 2])

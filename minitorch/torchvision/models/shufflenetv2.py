@@ -86,11 +86,8 @@ class ShuffleNetV2(nn.Module):
 
 
 def _declare(name: str, channels: list[int]) -> Any:
-    def build(**kwargs: Any) -> ShuffleNetV2:
-        return ShuffleNetV2([4, 8, 4], channels, **kwargs)
-
-    build.__name__, build.__doc__ = name, f"ShuffleNet V2 with {channels[1]} channels in its second stage."  # fmt: skip
-    return register(build)
+    doc = f"ShuffleNet V2 with {channels[1]} channels in its second stage."
+    return register(lambda **options: ShuffleNetV2([4, 8, 4], channels, **options), name, doc)
 
 
 shufflenet_v2_x0_5 = _declare("shufflenet_v2_x0_5", [24, 48, 96, 192, 1024])

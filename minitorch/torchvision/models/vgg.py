@@ -75,12 +75,11 @@ def make_layers(plan: str, batch_norm: bool = False) -> nn.Sequential:
 
 
 def _declare(depth: int, batch_norm: bool) -> Any:
-    def build(**kwargs: Any) -> VGG:
-        return VGG(make_layers(PLANS[depth], batch_norm), **kwargs)
-
-    build.__name__ = f"vgg{depth}{'_bn' * batch_norm}"
-    build.__doc__ = f"VGG with {depth} layers{', normalized by batch' * batch_norm}."
-    return register(build)
+    name = f"vgg{depth}{'_bn' * batch_norm}"
+    doc = f"VGG with {depth} layers{', normalized by batch' * batch_norm}."
+    return register(
+        lambda **options: VGG(make_layers(PLANS[depth], batch_norm), **options), name, doc
+    )
 
 
 vgg11, vgg13, vgg16, vgg19 = (_declare(depth, False) for depth in PLANS)

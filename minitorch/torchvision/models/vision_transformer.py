@@ -165,9 +165,8 @@ def _declare(name: str, patch: int, layers: int, heads: int, hidden: int, mlp: i
     def build(image_size: int = 224, **kwargs: Any) -> VisionTransformer:
         return VisionTransformer(image_size, patch, layers, heads, hidden, mlp, **kwargs)
 
-    build.__name__ = name
-    build.__doc__ = f"{name}: {layers} layers, {hidden} wide, patches of {patch} x {patch}."
-    return register(build)
+    doc = f"{name}: {layers} layers, {hidden} wide, patches of {patch} x {patch}."
+    return register(build, name, doc)
 
 
 vit_b_16 = _declare("vit_b_16", 16, 12, 12, 768, 3072)

@@ -166,12 +166,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     """`CrossEntropyLoss` of a linear layer's output."""
 
     __constants__: ClassVar = [
-        "num_classes",
-        "out_features",
-        "reduction",
-        "ignore_index",
-        "label_smoothing",
-    ]
+        "num_classes", "out_features", "reduction", "ignore_index", "label_smoothing",
+    ]  # fmt: skip
 
     def __init__(
         self,
