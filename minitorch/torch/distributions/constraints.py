@@ -58,7 +58,6 @@ class _Dependent(Constraint):
         return _Dependent(**{**have, **known})
 
     def check(self, value: Tensor) -> Tensor:
-        """ValueError: who could tell."""
         raise ValueError("Cannot determine validity of dependent constraint")
 
 
@@ -112,7 +111,6 @@ class _IndependentConstraint(Constraint):
         return self.base_constraint.event_dim + self.reinterpreted_batch_ndims
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether all parts are inside."""
         result = self.base_constraint.check(value)
         more = self.reinterpreted_batch_ndims
         if result.ndim < more:
@@ -140,7 +138,6 @@ class MixtureSameFamilyConstraint(Constraint):
         return self.base_constraint.event_dim
 
     def check(self, value: Tensor) -> Tensor:
-        """Whether a value is inside for all components."""
         event = self.event_dim
         if value.ndim < event:
             raise ValueError(f"Expected value.dim() >= {event} but got {value.ndim}")

@@ -22,7 +22,6 @@ class ExponentialFamily(Distribution):
     _mean_carrier_measure: Any = property(lambda self: _missing())
 
     def entropy(self) -> Tensor:
-        """The expected value of -log_prob."""
         params = [p.detach().requires_grad_() for p in self._natural_params]
         normalizer = self._log_normalizer(*params)
         slopes = grad(normalizer.sum(), params, create_graph=True)

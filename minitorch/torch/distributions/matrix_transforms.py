@@ -39,7 +39,6 @@ class CorrCholeskyTransform(Transform):
         return 0.5 * left.log().sum(-1) - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
-        """From a row to a matrix."""
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         size = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
@@ -48,7 +47,6 @@ class CorrCholeskyTransform(Transform):
         return (*shape[:-1], size, size)
 
     def inverse_shape(self, shape: Any) -> Any:
-        """From a matrix to a row."""
         if len(shape) < 2:
             raise ValueError("Too few dimensions on input")
         if shape[-2] != shape[-1]:

@@ -104,19 +104,16 @@ class BatchedArray(NDArrayOperatorsMixin):
     # --- Views and copies ------------------------------------------------------------------------------------
 
     def transpose(self, *axes: Any) -> BatchedArray:
-        """As NumPy's."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         order = range(self.ndim)[::-1] if not axes or order is None else order
         return self.view_of(self.stack.transpose((0, *(a % self.ndim + 1 for a in order))))
 
     def swapaxes(self, a: int, b: int) -> BatchedArray:
-        """As NumPy's."""
         return self.view_of(
             self.stack.swapaxes(from_the_end(a, self.ndim), from_the_end(b, self.ndim))
         )
 
     def squeeze(self, axis: Any = None) -> BatchedArray:
-        """As NumPy's."""
         alone = tuple(d for d, n in enumerate(self.shape) if n == 1) if axis is None else axis
         return self.view_of(self.stack.squeeze(from_the_end(alone, self.ndim)))
 
@@ -134,30 +131,24 @@ class BatchedArray(NDArrayOperatorsMixin):
         return self.view_of(made) if shared else BatchedArray(made, self.level, self.like(made))
 
     def ravel(self, order: Any = "C") -> BatchedArray:
-        """As NumPy's."""
         return self.reshape(-1)
 
     def copy(self, order: Any = "C") -> BatchedArray:
-        """As NumPy's."""
         return self.like(self.stack.copy(order=order))
 
     def astype(self, dtype: Any, **options: Any) -> BatchedArray:
-        """As NumPy's."""
         made = self.stack.astype(dtype, **options)
         return self if made is self.stack else self.like(made)
 
     def view(self, dtype: Any = None) -> BatchedArray:
-        """As NumPy's."""
         return self.view_of(self.stack.view() if dtype is None else self.stack.view(dtype))
 
     def conj(self) -> BatchedArray:
-        """As NumPy's."""
         return self.like(self.stack.conj())
 
     conjugate = conj
 
     def fill(self, value: Any) -> None:
-        """As NumPy's."""
         self[...] = value
 
     def _key(self, key: Any) -> tuple[Any, ...]:

@@ -143,22 +143,18 @@ class Transformer(Interpreter):
         self.tracer = _Tracer(self.new_graph)
 
     def placeholder(self, target: Target, args: Any, kwargs: Any) -> Proxy:
-        """An input of the new graph."""
         node = self.new_graph.placeholder(str(target), default_value=args[0] if args else ...)
         return Proxy(node, self.tracer)
 
     def get_attr(self, target: Target, args: Any, kwargs: Any) -> Proxy:
-        """An attribute, in the new graph."""
         return self.tracer.create_proxy("get_attr", target, args, kwargs)
 
     def call_module(self, target: Target, args: Any, kwargs: Any) -> Any:
-        """A call of a module, in the new graph."""
         return self.tracer.call_module(
             self.fetch_attr(str(target)), self.fetch_attr(str(target)).forward, args, kwargs
         )
 
     def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
-        """A call of a function, in the new graph."""
         return self.tracer.create_proxy("call_function", target, args, kwargs)
 
     def transform(self) -> GraphModule:

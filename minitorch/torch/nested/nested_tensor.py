@@ -98,15 +98,8 @@ class NestedTensor(Tensor):
         """The gradient, of the same structure."""
         return None if self.packed.grad is None else self.like(self.packed.grad)
 
-    @property
-    def grad_fn(self) -> Any:
-        """The node that made it; None for a leaf."""
-        return self.packed.grad_fn
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
-        return self.packed.is_leaf
+    grad_fn = property(lambda self: self.packed.grad_fn)
+    is_leaf = property(lambda self: self.packed.is_leaf)
 
     is_nested = True
 

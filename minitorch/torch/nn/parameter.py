@@ -201,13 +201,11 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     def __new__(
         cls, requires_grad: bool = True, device: Any = None, dtype: Any = None
     ) -> UninitializedParameter:
-        """An uninitialized parameter."""
         made = object.__new__(cls)
         made._set(requires_grad, device, dtype)
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """The pickle of an uninitialized tensor."""
         return UninitializedParameter, (self._requires_grad, str(self._where), self._kind)
 
 
@@ -226,14 +224,12 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         dtype: Any = None,
         persistent: bool = True,
     ) -> UninitializedBuffer:
-        """An uninitialized buffer."""
         made = object.__new__(cls)
         made._set(requires_grad, device, dtype)
         made.persistent, made._is_buffer = persistent, True
         return made
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """The pickle of an uninitialized tensor."""
         return UninitializedBuffer, (
             self._requires_grad,
             str(self._where),

@@ -6,24 +6,14 @@ from dataclasses import KW_ONLY
 from typing import Any
 
 from .. import dtypes
-from ..autograd.modes import no_grad
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from .optimizer import (
-    Closure,
-    Group,
-    Optimizer,
-    Options,
-    ParamsT,
-    State,
-    evaluated,
-    number,
-)
+from .optimizer import Group, OneByOneOptimizer, Options, ParamsT, State, number
 from .options import as_float, check_dense, check_lr, optimizer
 
 
 @optimizer
-class Adafactor(Optimizer):
+class Adafactor(OneByOneOptimizer):
     """Adafactor: mean squares of a matrix, factored into those of its rows and columns.
 
     (Shazeer and Stern, 2018.)
@@ -54,19 +44,9 @@ class Adafactor(Optimizer):
                 bound = {"beta2_decay": "<= 0", "Clipping threshold d": ">= 1"}.get(name, ">= 0")
                 raise ValueError(f"{name} should be {bound} but is: {value}")
 
-    @no_grad()
-    def step(self, closure: Closure = None) -> Any:
-        """Update the parameters once; return the closure's loss."""
-        loss = evaluated(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    check_dense(self, p.grad)
-                    gradient = -p.grad if group["maximize"] else p.grad
-                    self._update(group, p, gradient)
-        return loss
-
     def _update(self, group: Group, p: Any, gradient: Any) -> None:
+        check_dense(self, gradient)
+        gradient = -gradient if group["maximize"] else gradient
         state, lr = self.state.get(p) or _start(p), as_float(group["lr"])
         steps = state["step"].add_(1).item()
         self.state[p] = state

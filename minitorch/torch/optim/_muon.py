@@ -6,16 +6,15 @@ import math
 from typing import Any
 
 from .. import dtypes
-from ..autograd.modes import no_grad
 from ..ops.creation import zeros_like
-from .optimizer import Closure, Group, Optimizer, Options, ParamsT, evaluated
+from .optimizer import Group, OneByOneOptimizer, Options, ParamsT
 from .options import as_float, check_dense, check_lr, optimizer
 
 _SHOWN = {"lr": "Learning rate", "momentum": "momentum", "weight_decay": "weight decay"}
 
 
 @optimizer
-class Muon(Optimizer):
+class Muon(OneByOneOptimizer):
     """Orthogonalized momentum for matrices (Jordan, 2024)."""
 
     params: ParamsT
@@ -47,18 +46,8 @@ class Muon(Optimizer):
                     f"{p.shape}"
                 )
 
-    @no_grad()
-    def step(self, closure: Closure = None) -> Any:
-        """Update the parameters once; return the closure's loss."""
-        loss = evaluated(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    check_dense(self, p.grad)
-                    self._update(group, p, p.grad)
-        return loss
-
     def _update(self, group: Group, p: Any, gradient: Any) -> None:
+        check_dense(self, gradient)
         lr, momentum = as_float(group["lr"]), group["momentum"]
         state = self.state.get(p) or {"momentum_buffer": zeros_like(p)}
         velocity = state["momentum_buffer"].lerp_(gradient, 1 - momentum)

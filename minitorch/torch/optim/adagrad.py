@@ -13,9 +13,16 @@ from .optimizer import Group, Options, ParamsT, State, filled_like, number
 from .options import as_float, direction, optimizer
 
 
+def _numbers(options: Options, steps: float) -> Numbers:
+    rate = as_float(options["lr"]) / (1 + float(steps) * options["lr_decay"])
+    return (rate, options["weight_decay"], direction(options), options["eps"]), (steps + 1,)
+
+
 @optimizer
 class Adagrad(ElementwiseOptimizer):
     """Adagrad: gradients divided by the root of their sum of squares (Duchi, Hazan and Singer, 2011)."""
+
+    _operation = Step("adagrad_", formulas.adagrad, _numbers, ("sum",))
 
     params: ParamsT
     lr: float | Tensor = 1e-2
@@ -30,7 +37,6 @@ class Adagrad(ElementwiseOptimizer):
     fused: bool | None = None
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add a group of parameters: a dict with "params" and options."""
         super().add_param_group(param_group)
         for p in param_group["params"]:
             self.state[p] = self._start(param_group, p)
@@ -45,9 +51,6 @@ class Adagrad(ElementwiseOptimizer):
             for p in group["params"]:
                 self.state[p]["sum"].share_memory_()
 
-    def _step(self, group: Group, first: bool) -> Step:
-        return _STEP
-
     @no_grad()
     def _sparse_step(self, group: Group, p: Any, gradient: Any) -> None:
         if group["weight_decay"] != 0:
@@ -58,11 +61,3 @@ class Adagrad(ElementwiseOptimizer):
         state["sum"].add_(g.pow(2))
         roots = state["sum"].sparse_mask(g)._values().sqrt() + group["eps"]
         p.add_(g._with(g._values() / roots), alpha=-rate)
-
-
-def _numbers(options: Options, steps: float) -> Numbers:
-    rate = as_float(options["lr"]) / (1 + float(steps) * options["lr_decay"])
-    return (rate, options["weight_decay"], direction(options), options["eps"]), (steps + 1,)
-
-
-_STEP = Step("adagrad_", formulas.adagrad, _numbers, ("sum",))

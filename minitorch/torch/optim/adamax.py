@@ -7,13 +7,23 @@ from dataclasses import KW_ONLY
 from ..tensor import Tensor
 from . import formulas
 from .elementwise import ElementwiseOptimizer, Numbers, Step
-from .optimizer import Group, Options, ParamsT
+from .optimizer import Options, ParamsT
 from .options import as_float, direction, optimizer
+
+
+def _numbers(options: Options, steps: float) -> Numbers:
+    beta1, beta2 = options["betas"]
+    steps = float(steps) + 1
+    rate = as_float(options["lr"]) / (1 - beta1**steps)
+    rest = options["weight_decay"], direction(options), 1 - beta1, beta2, options["eps"]
+    return (rate, *rest), (steps,)
 
 
 @optimizer
 class Adamax(ElementwiseOptimizer):
     """Adamax: the mean gradient divided by its infinity norm (Kingma and Ba, 2014)."""
+
+    _operation = Step("adamax_", formulas.adamax, _numbers, ("exp_avg", "exp_inf"))
 
     params: ParamsT
     lr: float | Tensor = 2e-3
@@ -25,17 +35,3 @@ class Adamax(ElementwiseOptimizer):
     maximize: bool = False
     differentiable: bool = False
     capturable: bool = False
-
-    def _step(self, group: Group, first: bool) -> Step:
-        return _STEP
-
-
-def _numbers(options: Options, steps: float) -> Numbers:
-    beta1, beta2 = options["betas"]
-    steps = float(steps) + 1
-    rate = as_float(options["lr"]) / (1 - beta1**steps)
-    rest = options["weight_decay"], direction(options), 1 - beta1, beta2, options["eps"]
-    return (rate, *rest), (steps,)
-
-
-_STEP = Step("adamax_", formulas.adamax, _numbers, ("exp_avg", "exp_inf"))

@@ -108,13 +108,15 @@ class ElementwiseOptimizer(Optimizer):
     All parameters of a group are updated in one operation.
     """
 
+    _operation: Step
+
     def _check(self, options: Options) -> None:
         """Raise errors for invalid options."""
         check_options(options)
 
     def _step(self, group: Group, first: bool) -> Step:
         """The operation for a group, which may be another one at the first step."""
-        raise NotImplementedError
+        return self._operation
 
     def _start(self, group: Group, p: Tensor) -> State:
         """The state of a parameter before its first step."""
@@ -123,7 +125,6 @@ class ElementwiseOptimizer(Optimizer):
         return {**counts, **{name: zeros_like(p) for name in step.state}}
 
     def step(self, closure: Closure = None) -> Any:
-        """Update the parameters once; return the closure's loss."""
         loss = evaluated(closure)
         states = self.state
         for group in self.param_groups:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from .. import dtypes
-from ..autograd.modes import enable_grad
+from ..autograd.modes import enable_grad, no_grad
 from ..handles import RemovableHandle, add_hook
 from ..ops.creation import full_like, tensor
 from ..tensor import Tensor
@@ -393,6 +393,23 @@ def evaluated(closure: Closure) -> Any:
         return None
     with enable_grad():
         return closure()
+
+
+class OneByOneOptimizer(Optimizer):
+    """An optimizer that updates each parameter that has a gradient by itself."""
+
+    @no_grad()
+    def step(self, closure: Closure = None) -> Any:
+        """Update the parameters once; return the closure's loss."""
+        loss = evaluated(closure)
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._update(group, p, p.grad)
+        return loss
+
+    def _update(self, group: Group, p: Any, gradient: Any) -> None:
+        raise NotImplementedError
 
 
 __all__ = [

@@ -7,28 +7,8 @@ from dataclasses import KW_ONLY
 from ..tensor import Tensor
 from . import formulas
 from .elementwise import ElementwiseOptimizer, Numbers, Step
-from .optimizer import Group, Options, ParamsT
+from .optimizer import Options, ParamsT
 from .options import as_float, direction, optimizer, weight_decay
-
-
-@optimizer
-class RAdam(ElementwiseOptimizer):
-    """RAdam: the rate adapts only once the mean square is reliable (Liu and others, 2019)."""
-
-    params: ParamsT
-    lr: float | Tensor = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
-    decoupled_weight_decay: bool = False
-    _: KW_ONLY
-    foreach: bool | None = None
-    maximize: bool = False
-    capturable: bool = False
-    differentiable: bool = False
-
-    def _step(self, group: Group, first: bool) -> Step:
-        return _STEP
 
 
 def _numbers(options: Options, steps: float) -> Numbers:
@@ -50,4 +30,20 @@ def _rectified(steps: float, beta2: float) -> tuple[float, float]:
     return spread**0.5 * correction**0.5, 0.0
 
 
-_STEP = Step("radam_", formulas.radam, _numbers, ("exp_avg", "exp_avg_sq"))
+@optimizer
+class RAdam(ElementwiseOptimizer):
+    """RAdam: the rate adapts only once the mean square is reliable (Liu and others, 2019)."""
+
+    _operation = Step("radam_", formulas.radam, _numbers, ("exp_avg", "exp_avg_sq"))
+
+    params: ParamsT
+    lr: float | Tensor = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    decoupled_weight_decay: bool = False
+    _: KW_ONLY
+    foreach: bool | None = None
+    maximize: bool = False
+    capturable: bool = False
+    differentiable: bool = False

@@ -11,9 +11,15 @@ from .optimizer import Group, Options, ParamsT, State, filled_like
 from .options import as_float, direction, optimizer
 
 
+def _numbers(options: Options, steps: float) -> Numbers:
+    return (direction(options), *options["etas"], *options["step_sizes"], 1.0), (steps + 1,)
+
+
 @optimizer
 class Rprop(ElementwiseOptimizer):
     """Resilient backpropagation (Riedmiller and Braun, 1993)."""
+
+    _operation = Step("rprop_", formulas.rprop, _numbers, ("prev", "step_size"))
 
     params: ParamsT
     lr: float | Tensor = 1e-2
@@ -33,13 +39,3 @@ class Rprop(ElementwiseOptimizer):
 
     def _start(self, group: Group, p: Tensor) -> State:
         return {**super()._start(group, p), "step_size": filled_like(p, as_float(group["lr"]))}
-
-    def _step(self, group: Group, first: bool) -> Step:
-        return _STEP
-
-
-def _numbers(options: Options, steps: float) -> Numbers:
-    return (direction(options), *options["etas"], *options["step_sizes"], 1.0), (steps + 1,)
-
-
-_STEP = Step("rprop_", formulas.rprop, _numbers, ("prev", "step_size"))

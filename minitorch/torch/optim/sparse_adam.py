@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd.modes import no_grad
 from ..ops.creation import zeros_like
 from ..tensor import Tensor
-from .optimizer import Closure, Group, Optimizer, Options, ParamsT, State, evaluated
+from .optimizer import Group, OneByOneOptimizer, Options, ParamsT, State
 from .options import as_float, check_betas, check_lr, optimizer
 
 
 @optimizer
-class SparseAdam(Optimizer):
+class SparseAdam(OneByOneOptimizer):
     """Adam for sparse gradients: rows without a gradient, and their state, stay unchanged."""
 
     params: ParamsT
@@ -31,16 +30,6 @@ class SparseAdam(Optimizer):
 
     def _renew(self, state: State) -> None:
         """Keep the state: step counts are plain numbers here, as in Torch."""
-
-    @no_grad()
-    def step(self, closure: Closure = None) -> Any:
-        """Update the parameters once; return the closure's loss."""
-        loss = evaluated(closure)
-        for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is not None:
-                    self._update(group, p, p.grad)
-        return loss
 
     def _update(self, group: Group, p: Any, gradient: Any) -> None:
         if not gradient.is_sparse:

@@ -166,29 +166,23 @@ class CompressedTensor(SparseTensor):
         return CompressedTensor(self._places[::-1], content, self._shape[::-1], other)
 
     def add(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
-        """The sum of two sparse matrices."""
         return self._again(self.to_sparse_coo().add(_coo(other), alpha=alpha).coalesce())
 
     def mul(self, other: Any) -> SparseTensor:
-        """Each element times a number, a dense tensor's or a sparse tensor's element."""
         if getattr(other, "ndim", 0) == 0:
             return self._with(self._content * other)
         return self._again(self.to_sparse_coo().mul(_coo(other)).coalesce())
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
-        """All elements, zeros too."""
         return self.to_sparse_coo().to_dense(dtype)
 
     def sum(self, dim: Any = None, *, dtype: Any = None) -> Any:
-        """The sum of all elements, or along dimensions."""
         return self.to_sparse_coo().sum(dim, dtype=dtype)
 
     def norm(self, p: Any = 2) -> Tensor:
-        """The p-norm of all elements."""
         return self._content.norm(p)
 
     def matmul(self, other: Any) -> Any:
-        """The product with a dense vector or matrix, or with a sparse matrix, by rows then."""
         result = self.to_sparse_coo().matmul(_coo(other))
         return (
             result.to_sparse(layout=environment.sparse_csr)

@@ -141,7 +141,6 @@ class CIFAR10(VisionDataset):
         return len(self.data)
 
     def extra_repr(self) -> str:
-        """Which part it is."""
         return f"Split: {'Train' if self.train else 'Test'}"
 
 

@@ -107,7 +107,6 @@ class MNIST(VisionDataset):
         return len(self.data)
 
     def extra_repr(self) -> str:
-        """Which part it is."""
         return f"Split: {'Train' if self.train else 'Test'}"
 
 

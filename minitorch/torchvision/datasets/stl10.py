@@ -86,5 +86,4 @@ class STL10(VisionDataset):
         return len(self.data)
 
     def extra_repr(self) -> str:
-        """Which part it is."""
         return f"Split: {self.split}"

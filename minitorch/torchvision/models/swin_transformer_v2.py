@@ -18,7 +18,6 @@ class PatchMergingV2(PatchMerging):
         self.norm = norm_layer(2 * dim)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The picture (N, H, W, C) as (N, H / 2, W / 2, 2 C)."""
         return self.norm(self.reduction(self.neighbours(x)))
 
 

@@ -1,4 +1,4 @@
-"""The old form of `torch.amp.GradScaler('cpu')`."""
+"""The old forms of `torch.amp.GradScaler`, with the device in the module's name."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from ...amp.grad_scaler import GradScaler as _GradScaler
 class GradScaler(_GradScaler):
     """Scales losses up and gradients down."""
 
+    _of = "cpu"
+
     def __init__(
         self,
         init_scale: float = 2.0**16,
@@ -19,9 +21,10 @@ class GradScaler(_GradScaler):
         enabled: bool = True,
     ) -> None:
         warnings.warn(
-            "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use "
-            "`torch.amp.GradScaler('cpu', args...)` instead.",
+            f"`torch.{self._of}.amp.GradScaler(args...)` is deprecated. Please use "
+            f"`torch.amp.GradScaler('{self._of}', args...)` instead.",
             FutureWarning,
             stacklevel=2,
         )
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+        given = init_scale, growth_factor, backoff_factor, growth_interval, enabled
+        super().__init__(self._of, *given)

@@ -85,15 +85,8 @@ class MaskedTensor(Tensor):
     def grad(self, gradient: Any) -> None:
         self._masked_data._grad = gradient
 
-    @property
-    def grad_fn(self) -> Any:
-        """The node that made it; None for a leaf."""
-        return self._masked_data.grad_fn
-
-    @property
-    def is_leaf(self) -> bool:
-        """Whether no recorded operation made it."""
-        return self._masked_data.is_leaf
+    grad_fn = property(lambda self: self._masked_data.grad_fn)
+    is_leaf = property(lambda self: self._masked_data.is_leaf)
 
     @property
     def is_sparse(self) -> bool:

@@ -157,7 +157,6 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
-        """Create the parameters and the statistics for an input."""
         if self.has_uninitialized_params():
             self.num_features = input.shape[1]
             for tensor in (self.weight, self.bias, self.running_mean, self.running_var):

@@ -281,7 +281,6 @@ class _LazyConvXdMixin(LazyModuleMixin):
             super().reset_parameters()  # type: ignore[misc]
 
     def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Create the parameters for an input."""
         module: Any = self
         if self.has_uninitialized_params():
             self.in_channels = self._get_in_channels(input)

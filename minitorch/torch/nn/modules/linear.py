@@ -134,7 +134,6 @@ class LazyLinear(LazyModuleMixin, Linear, becomes=Linear):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:  # type: ignore[override]
-        """Create the parameters for an input."""
         if self.has_uninitialized_params():
             self.in_features = input.shape[-1]
             self.weight.materialize((self.out_features, self.in_features))

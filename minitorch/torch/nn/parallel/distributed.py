@@ -164,7 +164,6 @@ class DistributedDataParallel(Module, Joinable):
 
     @property
     def join_process_group(self) -> Any:
-        """The ranks that take part."""
         return self.process_group
 
     def _count_ranks(self) -> None:

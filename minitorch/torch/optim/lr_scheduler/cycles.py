@@ -114,7 +114,6 @@ class CyclicLR(_CycleLR):
         return {**state, "_scale_fn_custom": None if fn is None else settings_of(fn)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore a state from `state_dict`."""
         vars(self).update({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
         if state_dict["_scale_fn_custom"] is not None:
             vars(self._scale_fn_custom).update(state_dict["_scale_fn_custom"])

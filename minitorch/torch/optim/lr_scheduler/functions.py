@@ -40,7 +40,6 @@ class LambdaLR(LRScheduler):
         return {**state, "lr_lambdas": [settings_of(fn) for fn in self.lr_lambdas]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore a state from `state_dict`."""
         vars(self).update({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
         for fn, settings in zip(self.lr_lambdas, state_dict["lr_lambdas"], strict=True):
             if settings is not None:

@@ -35,12 +35,10 @@ class _SeveralLR(LRScheduler):
                 )
 
     def state_dict(self) -> dict[str, Any]:
-        """All attributes except the optimizer."""
         state = self._state_without("optimizer", "_schedulers")
         return {**state, "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore a state from `state_dict`."""
         vars(self).update({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)

@@ -79,15 +79,8 @@ class Measurement:
         """Seconds of one run each."""
         return [t / self.number_per_run for t in self.raw_times]
 
-    @property
-    def mean(self) -> float:
-        """The mean of the times."""
-        return float(np.mean(self.times))
-
-    @property
-    def median(self) -> float:
-        """The median of the times."""
-        return float(np.median(self.times))
+    mean = property(lambda self: float(np.mean(self.times)), doc="The mean of the times.")
+    median = property(lambda self: float(np.median(self.times)), doc="The median of the times.")
 
     @property
     def iqr(self) -> float:
@@ -99,40 +92,13 @@ class Measurement:
         low, high = np.quantile(self.times, [0.25, 0.75])
         return float(low), float(high)
 
-    @property
-    def title(self) -> str:
-        """What was measured."""
-        return self.task_spec.title
-
-    @property
-    def stmt(self) -> str:
-        """The statement."""
-        return self.task_spec.stmt
-
-    @property
-    def label(self) -> str | None:
-        """What the program calls it."""
-        return self.task_spec.label
-
-    @property
-    def sub_label(self) -> str | None:
-        """The row of a table that it is in."""
-        return self.task_spec.sub_label
-
-    @property
-    def description(self) -> str | None:
-        """The column of a table that it is in."""
-        return self.task_spec.description
-
-    @property
-    def env(self) -> str:
-        """Where it ran."""
-        return self.task_spec.env or "Unspecified env"
-
-    @property
-    def num_threads(self) -> int:
-        """On how many threads."""
-        return self.task_spec.num_threads
+    title = property(lambda self: self.task_spec.title, doc="What was measured.")
+    stmt = property(lambda self: self.task_spec.stmt, doc="The statement.")
+    label = property(lambda self: self.task_spec.label, doc="What the program calls it.")
+    sub_label = property(lambda self: self.task_spec.sub_label, doc="Its row of a table.")
+    description = property(lambda self: self.task_spec.description, doc="Its column of a table.")
+    env = property(lambda self: self.task_spec.env or "Unspecified env", doc="Where it ran.")
+    num_threads = property(lambda self: self.task_spec.num_threads, doc="On how many threads.")
 
     @property
     def as_row_name(self) -> str:

@@ -45,7 +45,6 @@ class MapFetcher(Fetcher):
     """From a data set with indices."""
 
     def fetch(self, index: Any) -> Any:
-        """The batch of a list of indices, or the sample of one."""
         if not self.auto_collation:
             return self.collate_fn(self.dataset[index])
         if self.collate_fn is default_collate:
