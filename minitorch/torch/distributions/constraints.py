@@ -286,7 +286,7 @@ class _PositiveSemidefinite(_Symmetric):
         symmetric = super().check(value)
         if not bool(symmetric.all()):
             return symmetric
-        return _named("eigvalsh")(value).ge(0).all(-1)
+        return linalg.eigvalsh(value).ge(0).all(-1)
 
 
 class _PositiveDefinite(_Symmetric):
@@ -294,12 +294,7 @@ class _PositiveDefinite(_Symmetric):
         symmetric = super().check(value)
         if not bool(symmetric.all()):
             return symmetric
-        return _named("cholesky_ex")(value)[1].eq(0)
-
-
-def _named(name: str) -> Callable[..., Any]:
-    """A function of linear algebra."""
-    return getattr(linalg, name)
+        return linalg.cholesky_ex(value)[1].eq(0)
 
 
 # --- Regions put together ---------------------------------------------------------------------------

@@ -15,16 +15,11 @@ from .distribution import Distribution, validated
 from .utils import lazy_property, standard_normal
 
 
-def _linalg() -> Any:
-    return linalg
-
-
 def _precision_to_scale_tril(precision: Tensor) -> Tensor:
     """The Cholesky factor of the inverse of a matrix."""
-    turned = _linalg().cholesky(precision.flip((-2, -1)))
-    inverse = turned.flip((-2, -1)).mT
+    inverse = linalg.cholesky(precision.flip((-2, -1))).flip((-2, -1)).mT
     identity = eye(precision.shape[-1], dtype=precision.dtype)
-    return _linalg().solve_triangular(inverse, identity, upper=False)
+    return linalg.solve_triangular(inverse, identity, upper=False)
 
 
 def form_of(
@@ -54,15 +49,13 @@ def factor_of(name: str, matrix: Tensor) -> Tensor:
     if name == "scale_tril":
         return matrix
     return (
-        _linalg().cholesky(matrix)
-        if name == "covariance_matrix"
-        else _precision_to_scale_tril(matrix)
+        linalg.cholesky(matrix) if name == "covariance_matrix" else _precision_to_scale_tril(matrix)
     )
 
 
 def squared_distance(tril: Tensor, apart: Tensor) -> Tensor:
     """apartᵀ (tril trilᵀ)⁻¹ apart, for each place."""
-    return _linalg().solve_triangular(tril, apart.unsqueeze(-1), upper=False).square().sum((-2, -1))
+    return linalg.solve_triangular(tril, apart.unsqueeze(-1), upper=False).square().sum((-2, -1))
 
 
 class MultivariateNormal(Distribution):

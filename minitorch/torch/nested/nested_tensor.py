@@ -151,14 +151,10 @@ class NestedTensor(Tensor):
     def offsets(self) -> Tensor:
         """Where components begin, and where the last one ends."""
         ends = np.cumsum([0] + [s[0] for s in self.shapes])
-        return FUNCTIONS["as_tensor"](ends, dtype=self._int64())
+        return FUNCTIONS["as_tensor"](ends, dtype=int64)
 
     def lengths(self) -> None:
         """None: there are no holes between components."""
-
-    @staticmethod
-    def _int64() -> Any:
-        return int64
 
     def size(self, dim: int | None = None) -> Any:
         """The sizes, or one of them; RuntimeError where components differ in the strided layout."""

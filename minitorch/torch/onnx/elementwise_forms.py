@@ -29,10 +29,6 @@ _LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 _BITWISE = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor"}
 
 
-def _result(node: Node) -> dtype:
-    return type_of(node)
-
-
 def common_type(*values: Any) -> dtype:
     """The type in which arguments are compared: tensors' types, numbers only where they are of a higher kind."""
     tensors = [type_of(v) for v in values if isinstance(v, Node)]
@@ -48,7 +44,7 @@ def common_type(*values: Any) -> dtype:
 
 
 for _name, _kind in _SAME.items():
-    FORMS[_name] = lambda b, node, kind=_kind: b.add(kind, b.of(node.args[0], _result(node)))
+    FORMS[_name] = lambda b, node, kind=_kind: b.add(kind, b.of(node.args[0], type_of(node)))
 for _name, _kind in _TESTS.items():
     FORMS[_name] = lambda b, node, kind=_kind: b.add(kind, b.of(node.args[0]))
 for _name, _kind in _BINARY.items():
@@ -59,23 +55,23 @@ for _name, _kind in _LOGICAL.items():
     FORMS[_name] = lambda b, node, kind=_kind: b.add(kind, *(b.of(x, bool_) for x in node.args))
 for _name, _kind in _BITWISE.items():
     FORMS[_name] = lambda b, node, kind=_kind: b.add(
-        kind if _result(node) is bool_ else f"Bitwise{kind}",
-        *(b.of(x, _result(node)) for x in node.args),
+        kind if type_of(node) is bool_ else f"Bitwise{kind}",
+        *(b.of(x, type_of(node)) for x in node.args),
     )
 
 
 def _binary(b: Builder, node: Node, kind: str) -> str:
     way = node.kwargs.get("rounding_mode")
-    values = [b.of(x, _result(node)) for x in node.args[:2]]
-    if _result(node) is bool_:
+    values = [b.of(x, type_of(node)) for x in node.args[:2]]
+    if type_of(node) is bool_:
         return b.add({"Add": "Or", "Mul": "And", "Max": "Or", "Min": "And"}[kind], *values)
     alpha = node.kwargs.get("alpha", 1)
     if alpha != 1:
-        values[1] = b.add("Mul", values[1], b.constant(alpha, _result(node)))
+        values[1] = b.add("Mul", values[1], b.constant(alpha, type_of(node)))
     made = b.add(kind, *values)
     if way == "floor":
         return b.add("Floor", made)
-    return _trunc(b, made) if way == "trunc" and _result(node).is_floating_point else made
+    return _trunc(b, made) if way == "trunc" and type_of(node).is_floating_point else made
 
 
 def _comparison(b: Builder, node: Node, kind: str) -> str:
@@ -90,13 +86,13 @@ form("ne")(lambda b, node: b.add("Not", _comparison(b, node, "Equal")))
 
 @form("rsub")
 def _rsub(b: Builder, node: Node) -> str:
-    kind = _result(node)
+    kind = type_of(node)
     return b.add("Sub", b.of(node.args[1], kind), b.of(node.args[0], kind))
 
 
 @form("pow")
 def _pow(b: Builder, node: Node) -> str:
-    kind = _result(node)
+    kind = type_of(node)
     base = b.of(node.args[0], kind)
     if node.args[1] == 2:
         return b.add("Mul", base, base)
@@ -105,7 +101,7 @@ def _pow(b: Builder, node: Node) -> str:
 
 @form("floor_divide")
 def _floor_divide(b: Builder, node: Node) -> str:
-    kind = _result(node)
+    kind = type_of(node)
     values = [b.of(x, kind) for x in node.args]
     if kind.is_floating_point:
         return b.add("Floor", b.add("Div", *values))
@@ -117,19 +113,19 @@ def _floor_divide(b: Builder, node: Node) -> str:
 
 @form("remainder")
 def _remainder(b: Builder, node: Node) -> str:
-    kind = _result(node)
+    kind = type_of(node)
     x, y = (b.of(v, kind) for v in node.args)
     if not kind.is_floating_point:
         return b.add("Mod", x, y)
     return b.add("Sub", x, b.add("Mul", b.add("Floor", b.add("Div", x, y)), y))
 
 
-form("fmod")(lambda b, node: b.add("Mod", *(b.of(v, _result(node)) for v in node.args), fmod=1))
+form("fmod")(lambda b, node: b.add("Mod", *(b.of(v, type_of(node)) for v in node.args), fmod=1))
 
 
 @form("logical_not", "bitwise_not")
 def _not(b: Builder, node: Node) -> str:
-    if _result(node) is not bool_:
+    if type_of(node) is not bool_:
         return b.add("BitwiseNot", b.of(node.args[0]))
     return b.add("Not", b.of(node.args[0], bool_))
 
@@ -137,18 +133,18 @@ def _not(b: Builder, node: Node) -> str:
 @form("where")
 def _where(b: Builder, node: Node) -> str:
     condition, x, y = node.args
-    return b.add("Where", b.of(condition, bool_), b.of(x, _result(node)), b.of(y, _result(node)))
+    return b.add("Where", b.of(condition, bool_), b.of(x, type_of(node)), b.of(y, type_of(node)))
 
 
 @form("masked_fill")
 def _masked_fill(b: Builder, node: Node) -> str:
     x, mask, value = node.args
-    return b.add("Where", b.of(mask, bool_), b.of(value, _result(node)), b.of(x))
+    return b.add("Where", b.of(mask, bool_), b.of(value, type_of(node)), b.of(x))
 
 
 @form("clamp", "hardtanh")
 def _clamp(b: Builder, node: Node) -> str:
-    kind = _result(node)
+    kind = type_of(node)
     low, high = argument(node, 1, name="min"), argument(node, 2, name="max")
     value = b.of(node.args[0], kind)
     if any(isinstance(x, Node) for x in (low, high)):
@@ -161,23 +157,23 @@ def _clamp(b: Builder, node: Node) -> str:
 @form("lerp")
 def _lerp(b: Builder, node: Node) -> str:
     start, end = b.of(node.args[0]), b.of(node.args[1])
-    step = b.add("Mul", b.of(node.args[2], _result(node)), b.add("Sub", end, start))
+    step = b.add("Mul", b.of(node.args[2], type_of(node)), b.add("Sub", end, start))
     return b.add("Add", start, step)
 
 
 @form("addcmul", "addcdiv")
 def _addc(b: Builder, node: Node) -> str:
-    x, one, other = (b.of(v, _result(node)) for v in node.args)
+    x, one, other = (b.of(v, type_of(node)) for v in node.args)
     kind = "Mul" if node.target.overloadpacket.__name__ == "addcmul" else "Div"
     step = b.add(kind, one, other)
     value = node.kwargs.get("value", 1)
-    step = step if value == 1 else b.add("Mul", step, b.constant(value, _result(node)))
+    step = step if value == 1 else b.add("Mul", step, b.constant(value, type_of(node)))
     return b.add("Add", x, step)
 
 
 @form("_to_copy")
 def _to_copy(b: Builder, node: Node) -> str:
-    return b.of(node.args[0], _result(node))
+    return b.of(node.args[0], type_of(node))
 
 
 form("clone", "detach", "alias", "lift_fresh", "dropout")(lambda b, node: b.of(node.args[0]))
@@ -192,7 +188,7 @@ def _trunc(b: Builder, value: str) -> str:
 
 def _made(b: Builder, node: Node) -> tuple[str, Any]:
     """The first argument, and a function that makes constants of its type."""
-    kind = _result(node)
+    kind = type_of(node)
     return b.of(node.args[0], kind), lambda value: b.constant(value, kind)
 
 
@@ -248,7 +244,7 @@ def _elu(b: Builder, node: Node) -> str:
     if input_scale != 1:
         raise UnsupportedOperatorError("elu with input_scale has no ONNX form")
     made = b.add("Elu", b.of(node.args[0]), alpha=float(alpha))
-    return made if scale == 1 else b.add("Mul", made, b.constant(scale, _result(node)))
+    return made if scale == 1 else b.add("Mul", made, b.constant(scale, type_of(node)))
 
 
 form("celu")(lambda b, node: b.add("Celu", b.of(node.args[0]), alpha=float(argument(node, 1, 1.0))))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import torch
 from ...torch import Tensor
+from ...torch.nn.modules.layer import layer
 from . import functional as F
 from .enhancements import size_of
 from .functional import InterpolationMode, Picture
@@ -70,9 +71,8 @@ _ENHANCED = {
 class _Augmentation(Transform):
     """One of several operations at a time."""
 
-    def __init__(self, interpolation: Any, fill: Any) -> None:
-        super().__init__()
-        self.interpolation, self.fill = interpolation, fill
+    interpolation: Any
+    fill: Any
 
     def _text(self, name: str) -> Any:
         return getattr(self, name)
@@ -125,20 +125,18 @@ def _space(
     }  # fmt: skip
 
 
+@layer()
 class AutoAugment(_Augmentation):
     """Two operations by a policy that was learned for one kind of pictures."""
 
     _shown = ("policy", "fill")
 
-    def __init__(
-        self,
-        policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET,
-        interpolation: Any = InterpolationMode.NEAREST,
-        fill: Any = None,
-    ) -> None:
-        super().__init__(interpolation, fill)
-        self.policy = policy
-        self.policies = [_steps(row.split()) for row in POLICIES[policy.value].split(";")]
+    policy: AutoAugmentPolicy = AutoAugmentPolicy.IMAGENET
+    interpolation: Any = InterpolationMode.NEAREST
+    fill: Any = None
+
+    def _normalize_arguments(self) -> None:
+        self.policies = [_steps(row.split()) for row in POLICIES[self.policy.value].split(";")]
 
     def _order(self) -> Any:
         """Which policy, and for each of its steps whether it happens and its sign, as drawn."""
@@ -170,25 +168,17 @@ def _steps(words: list[str]) -> list[tuple[str, float, int | None]]:
     return steps
 
 
+@layer()
 class RandAugment(_Augmentation):
     """Some operations, of one strength."""
 
     _shown = ("num_ops", "magnitude", "num_magnitude_bins", "interpolation", "fill")
 
-    def __init__(
-        self,
-        num_ops: int = 2,
-        magnitude: int = 9,
-        num_magnitude_bins: int = 31,
-        interpolation: Any = InterpolationMode.NEAREST,
-        fill: Any = None,
-    ) -> None:
-        super().__init__(interpolation, fill)
-        self.num_ops, self.magnitude, self.num_magnitude_bins = (
-            num_ops,
-            magnitude,
-            num_magnitude_bins,
-        )
+    num_ops: int = 2
+    magnitude: int = 9
+    num_magnitude_bins: int = 31
+    interpolation: Any = InterpolationMode.NEAREST
+    fill: Any = None
 
     def forward(self, img: Picture) -> Picture:
         height, width = size_of(img)
@@ -204,19 +194,15 @@ class RandAugment(_Augmentation):
         return img
 
 
+@layer()
 class TrivialAugmentWide(_Augmentation):
     """One operation, of any strength."""
 
     _shown = ("num_magnitude_bins", "interpolation", "fill")
 
-    def __init__(
-        self,
-        num_magnitude_bins: int = 31,
-        interpolation: Any = InterpolationMode.NEAREST,
-        fill: Any = None,
-    ) -> None:
-        super().__init__(interpolation, fill)
-        self.num_magnitude_bins = num_magnitude_bins
+    num_magnitude_bins: int = 31
+    interpolation: Any = InterpolationMode.NEAREST
+    fill: Any = None
 
     def forward(self, img: Picture) -> Picture:
         space = _space(32.0, 32.0, self.num_magnitude_bins, 0.99, 135.0, 0.99, 6)
@@ -229,43 +215,43 @@ class TrivialAugmentWide(_Augmentation):
 # --- One operation, with a probability -------------------------------------------------------------------
 
 
-class RandomPosterize(RandomHorizontalFlip):
+@layer()
+class RandomPosterize(Transform):
     """Fewer bits of each color, with probability p."""
 
     _shown = ("bits", "p")
     _between = ","
 
-    def __init__(self, bits: int, p: float = 0.5) -> None:
-        super().__init__(p)
-        self.bits = bits
+    bits: int
+    p: float = 0.5
 
     def forward(self, img: Picture) -> Picture:
         return F.posterize(img, self.bits) if happens(self.p) else img
 
 
-class RandomSolarize(RandomHorizontalFlip):
+@layer()
+class RandomSolarize(Transform):
     """Bright places negative, with probability p."""
 
     _shown = ("threshold", "p")
     _between = ","
 
-    def __init__(self, threshold: float, p: float = 0.5) -> None:
-        super().__init__(p)
-        self.threshold = threshold
+    threshold: float
+    p: float = 0.5
 
     def forward(self, img: Picture) -> Picture:
         return F.solarize(img, self.threshold) if happens(self.p) else img
 
 
-class RandomAdjustSharpness(RandomHorizontalFlip):
+@layer()
+class RandomAdjustSharpness(Transform):
     """Sharper or blurred, with probability p."""
 
     _shown = ("sharpness_factor", "p")
     _between = ","
 
-    def __init__(self, sharpness_factor: float, p: float = 0.5) -> None:
-        super().__init__(p)
-        self.sharpness_factor = sharpness_factor
+    sharpness_factor: float
+    p: float = 0.5
 
     def forward(self, img: Picture) -> Picture:
         return F.adjust_sharpness(img, self.sharpness_factor) if happens(self.p) else img

@@ -8,32 +8,31 @@ from typing import Any
 
 from ... import torch
 from ...torch import Tensor
+from ...torch.nn.modules.layer import layer
 from . import functional as F
 from .functional import Picture
 from .transform import Transform, draw, happens, pair, uniform
 
 
+@layer()
 class Grayscale(Transform):
     """A picture without color."""
 
     _shown = ("num_output_channels",)
 
-    def __init__(self, num_output_channels: int = 1) -> None:
-        super().__init__()
-        self.num_output_channels = num_output_channels
+    num_output_channels: int = 1
 
     def forward(self, img: Picture) -> Picture:
         return F.rgb_to_grayscale(img, self.num_output_channels)
 
 
+@layer()
 class RandomGrayscale(Transform):
     """A picture without color, with probability p."""
 
     _shown = ("p",)
 
-    def __init__(self, p: float = 0.1) -> None:
-        super().__init__()
-        self.p = p
+    p: float = 0.1
 
     def forward(self, img: Picture) -> Picture:
         channels = F.get_image_num_channels(img)
@@ -104,28 +103,25 @@ class GaussianBlur(Transform):
         return F.gaussian_blur(img, self.kernel_size, [sigma, sigma])
 
 
+@layer()
 class RandomErasing(Transform):
     """A random rectangle of a tensor picture erased, with probability p."""
 
     _shown = ("p", "scale", "ratio", "value", "inplace")
 
-    def __init__(
-        self,
-        p: float = 0.5,
-        scale: tuple[float, float] = (0.02, 0.33),
-        ratio: tuple[float, float] = (0.3, 3.3),
-        value: Any = 0,
-        inplace: bool = False,
-    ) -> None:
-        super().__init__()
-        if isinstance(value, str) and value != "random":
+    p: float = 0.5
+    scale: tuple[float, float] = (0.02, 0.33)
+    ratio: tuple[float, float] = (0.3, 3.3)
+    value: Any = 0
+    inplace: bool = False
+
+    def _normalize_arguments(self) -> None:
+        if isinstance(self.value, str) and self.value != "random":
             raise ValueError("If value is str, it should be 'random'")
-        if not 0 <= scale[0] <= scale[1] <= 1:
+        if not 0 <= self.scale[0] <= self.scale[1] <= 1:
             raise ValueError("Scale should be between 0 and 1")
-        if not 0 <= p <= 1:
+        if not 0 <= self.p <= 1:
             raise ValueError("Random erasing probability should be between 0 and 1")
-        self.p, self.scale, self.ratio = p, scale, ratio
-        self.value, self.inplace = value, inplace
 
     @staticmethod
     def get_params(

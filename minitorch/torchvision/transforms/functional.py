@@ -57,7 +57,7 @@ _BY_NUMBER = ["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"]
 """Pillow's numbers of the ways."""
 
 
-def _way(interpolation: Any) -> InterpolationMode:
+def _mode_of(interpolation: Any) -> InterpolationMode:
     """A way to interpolate, which may be given by Pillow's number."""
     if isinstance(interpolation, int):
         return InterpolationMode(_BY_NUMBER[interpolation])
@@ -69,9 +69,9 @@ def _way(interpolation: Any) -> InterpolationMode:
     return interpolation
 
 
-def _pillow_way(interpolation: Any) -> int:
+def _pillow_number(interpolation: Any) -> int:
     """Pillow's number of a way to interpolate."""
-    return _BY_NUMBER.index(_way(interpolation).value.removesuffix("-exact"))
+    return _BY_NUMBER.index(_mode_of(interpolation).value.removesuffix("-exact"))
 
 
 # --- Size and place -------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def resize(
     antialias: bool | None = True,
 ) -> Picture:
     """A picture in another size: (height, width), or the length of its shorter side."""
-    way = _way(interpolation)
+    way = _mode_of(interpolation)
     size = [size] if isinstance(size, int) else list(size)
     if len(size) not in (1, 2):
         raise ValueError(
@@ -125,7 +125,7 @@ def resize(
                 "ignored.",
                 stacklevel=2,
             )
-        return img.resize(target[::-1], _pillow_way(way))
+        return img.resize(target[::-1], _pillow_number(way))
     smooth = way.value in ("bilinear", "bicubic")
     antialias = bool(antialias) and smooth
     images = img.reshape(-1, *get_dimensions(img))
@@ -297,20 +297,20 @@ def rotate(
     fill: Any = None,
 ) -> Picture:
     """A picture turned to the left by so many degrees."""
-    way = _way(interpolation)
+    way = _mode_of(interpolation)
     if not isinstance(img, Tensor):
         middle = None if center is None else tuple(center)
-        return img.rotate(angle, _pillow_way(way), expand, middle, fillcolor=_color(fill, img))
+        return img.rotate(angle, _pillow_number(way), expand, middle, fillcolor=_color(fill, img))
     _, height, width = get_dimensions(img)
     offset = [0.0, 0.0]
     if center is not None:
         offset = [1.0 * (c - s * 0.5) for c, s in zip(center, (width, height), strict=True)]
     matrix = _inverse_matrix(offset, -angle, [0.0, 0.0], 1.0, [0.0, 0.0])
-    size = _turned_size(matrix, width, height) if expand else (width, height)
+    size = _rotated_size(matrix, width, height) if expand else (width, height)
     return _sampled(img, matrix, size, way, fill)
 
 
-def _turned_size(matrix: list[float], width: int, height: int) -> tuple[int, int]:
+def _rotated_size(matrix: list[float], width: int, height: int) -> tuple[int, int]:
     """The width and height that hold a whole picture after it was turned."""
     corners = np.array([[x * width / 2, y * height / 2, 1.0] for x in (-1, 1) for y in (-1, 1)])
     places = corners @ np.array(matrix).reshape(2, 3).T
@@ -332,7 +332,7 @@ def affine(
     center: Sequence[int] | None = None,
 ) -> Picture:
     """A picture turned to the right, moved, scaled and sheared."""
-    way = _way(interpolation)
+    way = _mode_of(interpolation)
     shear = [shear, 0.0] if isinstance(shear, (int, float)) else list(shear)
     shear = shear * 2 if len(shear) == 1 else shear
     if scale <= 0.0:
@@ -341,7 +341,7 @@ def affine(
     if not isinstance(img, Tensor):
         middle = [width * 0.5, height * 0.5] if center is None else center
         matrix = _inverse_matrix(middle, angle, translate, scale, shear)
-        options = {"resample": _pillow_way(way), "fillcolor": _color(fill, img)}
+        options = {"resample": _pillow_number(way), "fillcolor": _color(fill, img)}
         return img.transform(img.size, load().AFFINE, matrix, **options)
     offset = [0.0, 0.0]
     if center is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import torch
 from ...torch import Tensor
+from ...torch.nn.modules.layer import layer
 from . import functional as F
 from .color_transforms import ColorJitter as ColorJitter
 from .color_transforms import GaussianBlur as GaussianBlur
@@ -171,26 +172,23 @@ class Normalize(Transform):
 # --- Size and place -------------------------------------------------------------------------------
 
 
+@layer()
 class Resize(Transform):
     """A picture in another size."""
 
     _shown = ("size", "interpolation", "max_size", "antialias")
 
-    def __init__(
-        self,
-        size: Any,
-        interpolation: Any = InterpolationMode.BILINEAR,
-        max_size: int | None = None,
-        antialias: bool | None = True,
-    ) -> None:
-        super().__init__()
-        if not isinstance(size, (int, Sequence)):
-            raise TypeError(f"Size should be int or sequence. Got {type(size)}")
-        if isinstance(size, Sequence) and len(size) not in (1, 2):
+    size: Any
+    interpolation: Any = InterpolationMode.BILINEAR
+    max_size: int | None = None
+    antialias: bool | None = True
+
+    def _normalize_arguments(self) -> None:
+        if not isinstance(self.size, (int, Sequence)):
+            raise TypeError(f"Size should be int or sequence. Got {type(self.size)}")
+        if isinstance(self.size, Sequence) and len(self.size) not in (1, 2):
             raise ValueError("If size is a sequence, it should have 1 or 2 values")
-        self.size, self.max_size = size, max_size
-        self.interpolation = F._way(interpolation)
-        self.antialias = antialias
+        self.interpolation = F._mode_of(self.interpolation)
 
     def forward(self, img: Picture) -> Picture:
         return F.resize(img, self.size, self.interpolation, self.max_size, self.antialias)
@@ -199,14 +197,16 @@ class Resize(Transform):
 _TWO = "Please provide only two dimensions (h, w) for size."
 
 
+@layer()
 class CenterCrop(Transform):
     """The middle of a picture."""
 
     _shown = ("size",)
 
-    def __init__(self, size: Any) -> None:
-        super().__init__()
-        self.size = pair(size, _TWO)
+    size: Any
+
+    def _normalize_arguments(self) -> None:
+        self.size = pair(self.size, _TWO)
 
     def forward(self, img: Picture) -> Picture:
         return F.center_crop(img, self.size)
@@ -250,23 +250,20 @@ class Pad(Transform):
         return F.pad(img, self.padding, self.fill, self.padding_mode)
 
 
+@layer()
 class RandomCrop(Transform):
     """A part of a picture, anywhere."""
 
     _shown = ("size", "padding")
 
-    def __init__(
-        self,
-        size: Any,
-        padding: Any = None,
-        pad_if_needed: bool = False,
-        fill: Any = 0,
-        padding_mode: str = "constant",
-    ) -> None:
-        super().__init__()
-        self.size = pair(size, _TWO)
-        self.padding, self.pad_if_needed = padding, pad_if_needed
-        self.fill, self.padding_mode = fill, padding_mode
+    size: Any
+    padding: Any = None
+    pad_if_needed: bool = False
+    fill: Any = 0
+    padding_mode: str = "constant"
+
+    def _normalize_arguments(self) -> None:
+        self.size = pair(self.size, _TWO)
 
     @staticmethod
     def get_params(img: Picture, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
@@ -294,14 +291,13 @@ class RandomCrop(Transform):
         return F.crop(img, *self.get_params(img, self.size))
 
 
+@layer()
 class RandomHorizontalFlip(Transform):
     """Left and right exchanged, with probability p."""
 
     _shown = ("p",)
 
-    def __init__(self, p: float = 0.5) -> None:
-        super().__init__()
-        self.p = p
+    p: float = 0.5
 
     def forward(self, img: Picture) -> Picture:
         return F.hflip(img) if happens(self.p) else img
@@ -321,21 +317,18 @@ class RandomInvert(RandomHorizontalFlip):
         return F.invert(img) if happens(self.p) else img
 
 
+@layer()
 class RandomResizedCrop(Transform):
     """A part of a picture, of random size and shape, in one size."""
 
-    def __init__(
-        self,
-        size: Any,
-        scale: tuple[float, float] = (0.08, 1.0),
-        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
-        interpolation: Any = InterpolationMode.BILINEAR,
-        antialias: bool | None = True,
-    ) -> None:
-        super().__init__()
-        self.size = pair(size, _TWO)
-        self.interpolation, self.antialias = F._way(interpolation), antialias
-        self.scale, self.ratio = scale, ratio
+    size: Any
+    scale: tuple[float, float] = (0.08, 1.0)
+    ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0)
+    interpolation: Any = InterpolationMode.BILINEAR
+    antialias: bool | None = True
+
+    def _normalize_arguments(self) -> None:
+        self.size, self.interpolation = pair(self.size, _TWO), F._mode_of(self.interpolation)
 
     @staticmethod
     def get_params(
@@ -380,23 +373,21 @@ def _range(value: Any, name: str) -> list[float]:
     return [float(v) for v in value]
 
 
+@layer()
 class RandomRotation(Transform):
     """A picture turned by a random angle."""
 
     _shown = ("degrees", "interpolation", "expand")
 
-    def __init__(
-        self,
-        degrees: Any,
-        interpolation: Any = InterpolationMode.NEAREST,
-        expand: bool = False,
-        center: Sequence[int] | None = None,
-        fill: Any = 0,
-    ) -> None:
-        super().__init__()
-        self.degrees = _range(degrees, "degrees")
-        self.interpolation, self.expand = F._way(interpolation), expand
-        self.center, self.fill = center, fill
+    degrees: Any
+    interpolation: Any = InterpolationMode.NEAREST
+    expand: bool = False
+    center: Sequence[int] | None = None
+    fill: Any = 0
+
+    def _normalize_arguments(self) -> None:
+        self.degrees = _range(self.degrees, "degrees")
+        self.interpolation = F._mode_of(self.interpolation)
 
     @staticmethod
     def get_params(degrees: Sequence[float]) -> float:
@@ -413,30 +404,28 @@ class RandomRotation(Transform):
         return f"{text}, fill={self.fill})"
 
 
+@layer()
 class RandomAffine(Transform):
     """A picture turned, moved, scaled and sheared at random."""
 
-    def __init__(
-        self,
-        degrees: Any,
-        translate: Sequence[float] | None = None,
-        scale: Sequence[float] | None = None,
-        shear: Any = None,
-        interpolation: Any = InterpolationMode.NEAREST,
-        fill: Any = 0,
-        center: Sequence[int] | None = None,
-    ) -> None:
-        super().__init__()
-        self.degrees = _range(degrees, "degrees")
-        for t in translate or ():
+    degrees: Any
+    translate: Sequence[float] | None = None
+    scale: Sequence[float] | None = None
+    shear: Any = None
+    interpolation: Any = InterpolationMode.NEAREST
+    fill: Any = 0
+    center: Sequence[int] | None = None
+
+    def _normalize_arguments(self) -> None:
+        self.degrees = _range(self.degrees, "degrees")
+        for t in self.translate or ():
             if not 0.0 <= t <= 1.0:
                 raise ValueError("translation values should be between 0 and 1")
-        for s in scale or ():
+        for s in self.scale or ():
             if s <= 0:
                 raise ValueError("scale values should be positive")
-        self.translate, self.scale = translate, scale
-        self.shear = None if shear is None else _range(shear, "shear")
-        self.interpolation, self.fill, self.center = F._way(interpolation), fill, center
+        self.shear = None if self.shear is None else _range(self.shear, "shear")
+        self.interpolation = F._mode_of(self.interpolation)
 
     def __repr__(self) -> str:
         options = {"degrees": self.degrees, "translate": self.translate, "scale": self.scale}

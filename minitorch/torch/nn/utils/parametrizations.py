@@ -41,12 +41,8 @@ def _is_orthogonal(q: Tensor) -> bool:
 def _make_orthogonal(matrix: Tensor) -> Tensor:
     """The Q of a QR decomposition in which R has a positive diagonal."""
     reflectors, tau = geqrf(matrix)
-    q = _householder_product(reflectors, tau)
+    q = linalg.householder_product(reflectors, tau)
     return q * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
-
-
-def _householder_product(reflectors: Tensor, tau: Tensor) -> Tensor:
-    return linalg.householder_product(reflectors, tau)
 
 
 class _Orthogonal(Module):
@@ -78,7 +74,7 @@ class _Orthogonal(Module):
         below = x.tril(diagonal=-1)
         tau = 2.0 / (1.0 + (below * below).sum(dim=-2))
         signs = x.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
-        return _householder_product(below, tau) * signs
+        return linalg.householder_product(below, tau) * signs
 
     def _by_rotation(self, x: Tensor) -> Tensor:
         """The exponential, or the Cayley map, of a skew-symmetric matrix."""
