@@ -27,7 +27,7 @@ class Bernoulli(OfProbabilities, ExponentialFamily):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        super().__init__(self._hold_one(probs, logits), validate_args=validate_args)
+        super().__init__(self._store_one(probs, logits), validate_args=validate_args)
 
     mean = property(lambda self: self.probs)
 

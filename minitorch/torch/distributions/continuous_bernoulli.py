@@ -32,7 +32,7 @@ class ContinuousBernoulli(OfProbabilities, ExponentialFamily):
         lims: tuple[float, float] = (0.499, 0.501),
         validate_args: bool | None = None,
     ) -> None:
-        shape = self._hold_one(probs, logits)
+        shape = self._store_one(probs, logits)
         if probs is not None:
             if validate_args and not bool(constraints.unit_interval.check(self.probs).all()):
                 raise ValueError("The parameter probs has invalid values")

@@ -60,14 +60,14 @@ class Distribution:
             if constraints.is_dependent(constraint) or (computed and name not in self.__dict__):
                 continue
             value = getattr(self, name)
-            if not _holds(constraint, value):
+            if not _all_inside(constraint, value):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of "
                     f"distribution {self!r} to satisfy the constraint {constraint!r}, but found invalid "
                     f"values:\n{value}"
                 )
 
-    def _hold(self, **params: Any) -> Size:
+    def _store(self, **params: Any) -> Size:
         """Keep parameters, brought to one shape, which is returned."""
         tensors = broadcast_all(*params.values())
         self.__dict__.update(zip(params, tensors, strict=True))
@@ -193,7 +193,7 @@ class Distribution:
                 stacklevel=3,
             )
             return
-        if not _holds(support, value):
+        if not _all_inside(support, value):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) to be within "
                 f"the support ({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
@@ -210,7 +210,7 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def _holds(constraint: constraints.Constraint, value: Tensor) -> bool:
+def _all_inside(constraint: constraints.Constraint, value: Tensor) -> bool:
     """Whether all values are inside a region."""
     with no_grad():
         return bool(constraint.check(value).all())
@@ -244,11 +244,11 @@ class OfProbabilities(Distribution):
 
     _binary = True
 
-    def _hold_one(self, probs: Any, logits: Any, **others: Any) -> Size:
+    def _store_one(self, probs: Any, logits: Any, **others: Any) -> Size:
         """Keep the one that is given, brought to one shape with other parameters."""
         name = which(probs, logits)
         self._given = name
-        return self._hold(**others, **{name: probs if name == "probs" else logits})
+        return self._store(**others, **{name: probs if name == "probs" else logits})
 
     _param = property(lambda self: getattr(self, self._given))
 

@@ -21,7 +21,7 @@ class Exponential(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._hold(rate=rate), validate_args=validate_args)
+        super().__init__(self._store(rate=rate), validate_args=validate_args)
 
     mean = property(lambda self: self.rate.reciprocal())
     mode = property(lambda self: zeros_like(self.rate))

@@ -22,7 +22,7 @@ class FisherSnedecor(Distribution):
     df2: Tensor
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
-        shape = self._hold(df1=df1, df2=df2)
+        shape = self._store(df1=df1, df2=df2)
         self._gamma1, self._gamma2 = (Gamma(df * 0.5, df) for df in (self.df1, self.df2))
         super().__init__(shape, validate_args=validate_args)
 

@@ -28,7 +28,7 @@ class Gamma(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
-        shape = self._hold(concentration=concentration, rate=rate)
+        shape = self._store(concentration=concentration, rate=rate)
         super().__init__(shape, validate_args=validate_args)
 
     mean = property(lambda self: self.concentration / self.rate)

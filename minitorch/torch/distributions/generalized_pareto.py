@@ -28,7 +28,7 @@ class GeneralizedPareto(Distribution):
     def __init__(
         self, loc: Any, scale: Any, concentration: Any, validate_args: bool | None = None
     ) -> None:
-        shape = self._hold(loc=loc, scale=scale, concentration=concentration)
+        shape = self._store(loc=loc, scale=scale, concentration=concentration)
         super().__init__(shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)

@@ -23,7 +23,7 @@ class Geometric(OfProbabilities):
     def __init__(
         self, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
-        super().__init__(self._hold_one(probs, logits), validate_args=validate_args)
+        super().__init__(self._store_one(probs, logits), validate_args=validate_args)
         if self._validate_args and probs is not None and not bool((self.probs > 0).all()):
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) "

@@ -25,7 +25,7 @@ class Gumbel(TransformedDistribution):
     scale: Tensor
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self._hold(loc=loc, scale=scale)
+        self._store(loc=loc, scale=scale)
         like, info = full_like, dtypes.finfo(self.loc.dtype)
         base = Uniform(
             like(self.loc, info.tiny), like(self.loc, 1 - info.eps), validate_args=validate_args

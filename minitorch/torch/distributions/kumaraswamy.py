@@ -29,7 +29,7 @@ class Kumaraswamy(TransformedDistribution):
     def __init__(
         self, concentration1: Any, concentration0: Any, validate_args: bool | None = None
     ) -> None:
-        self._hold(concentration1=concentration1, concentration0=concentration0)
+        self._store(concentration1=concentration1, concentration0=concentration0)
         like, a, b = full_like, self.concentration1, self.concentration0
         base = Uniform(like(b, 0), like(b, 1), validate_args=validate_args)
         steps = [

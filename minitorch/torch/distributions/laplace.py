@@ -20,7 +20,7 @@ class Laplace(Distribution):
     scale: Tensor
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._hold(loc=loc, scale=scale), validate_args=validate_args)
+        super().__init__(self._store(loc=loc, scale=scale), validate_args=validate_args)
 
     mean = mode = property(lambda self: self.loc)
     variance = property(lambda self: 2 * self.scale.pow(2))

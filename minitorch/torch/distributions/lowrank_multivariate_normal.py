@@ -53,7 +53,7 @@ class LowRankMultivariateNormal(Distribution):
         inner = self._scaled_factor @ self._unbroadcasted_cov_factor
         return cholesky(inner + eye(inner.shape[-1], dtype=inner.dtype))
 
-    def _whole(self, x: Tensor, event: Size) -> Tensor:
+    def _expanded(self, x: Tensor, event: Size) -> Tensor:
         return x.expand(self._batch_shape + event)
 
     mean = mode = property(lambda self: self.loc)
@@ -61,14 +61,14 @@ class LowRankMultivariateNormal(Distribution):
     @property
     def variance(self) -> Tensor:
         squares = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
-        return self._whole(squares, self._event_shape)
+        return self._expanded(squares, self._event_shape)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariance."""
         factor = self._unbroadcasted_cov_factor
         whole = factor @ factor.mT + self._unbroadcasted_cov_diag.diag_embed()
-        return self._whole(whole, self._event_shape + self._event_shape)
+        return self._expanded(whole, self._event_shape + self._event_shape)
 
     @lazy_property
     def scale_tril(self) -> Tensor:
@@ -80,7 +80,7 @@ class LowRankMultivariateNormal(Distribution):
         """The inverse of the covariance."""
         a = solve_triangular(self._capacitance_tril, self._scaled_factor, upper=False)
         inverse = self._unbroadcasted_cov_diag.reciprocal().diag_embed() - a.mT @ a
-        return self._whole(inverse, self._event_shape + self._event_shape)
+        return self._expanded(inverse, self._event_shape + self._event_shape)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)
@@ -106,7 +106,7 @@ class LowRankMultivariateNormal(Distribution):
     def entropy(self) -> Tensor:
         size = self._event_shape[0]
         result = 0.5 * (size * (1 + math.log(2 * math.pi)) + self._log_determinant)
-        return self._whole(result, Size()) if self._batch_shape else result
+        return self._expanded(result, Size()) if self._batch_shape else result
 
 
 def _check(loc: Tensor, cov_factor: Tensor, cov_diag: Tensor) -> None:

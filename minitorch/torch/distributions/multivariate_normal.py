@@ -89,24 +89,24 @@ class MultivariateNormal(Distribution):
         super().__init__(batch, (size,), validate_args=validate_args)
         self._unbroadcasted_scale_tril = factor_of(name, matrix)
 
-    def _whole(self, matrix: Tensor) -> Tensor:
+    def _expanded(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape + self._event_shape)
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance."""
-        return self._whole(self._unbroadcasted_scale_tril)
+        return self._expanded(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariance."""
         tril = self._unbroadcasted_scale_tril
-        return self._whole(tril @ tril.mT)
+        return self._expanded(tril @ tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
-        return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril))
+        return self._expanded(cholesky_inverse(self._unbroadcasted_scale_tril))
 
     mean = mode = property(lambda self: self.loc)
 

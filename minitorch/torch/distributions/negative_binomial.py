@@ -32,7 +32,7 @@ class NegativeBinomial(OfProbabilities):
         logits: Any = None,
         validate_args: bool | None = None,
     ) -> None:
-        shape = self._hold_one(probs, logits, total_count=total_count)
+        shape = self._store_one(probs, logits, total_count=total_count)
         self.total_count = self.total_count.type_as(self._param)
         super().__init__(shape, validate_args=validate_args)
 

@@ -25,7 +25,7 @@ class Normal(ExponentialFamily):
     scale: Tensor
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._hold(loc=loc, scale=scale), validate_args=validate_args)
+        super().__init__(self._store(loc=loc, scale=scale), validate_args=validate_args)
 
     mean = mode = property(lambda self: self.loc)
     stddev = property(lambda self: self.scale)

@@ -19,7 +19,7 @@ class Pareto(TransformedDistribution):
     alpha: Tensor
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
-        self._hold(scale=scale, alpha=alpha)
+        self._store(scale=scale, alpha=alpha)
         base = Exponential(self.alpha, validate_args=validate_args)
         steps = [ExpTransform(), AffineTransform(loc=0, scale=self.scale)]
         super().__init__(base, steps, validate_args=validate_args)

@@ -21,7 +21,7 @@ class Poisson(ExponentialFamily):
     rate: Tensor
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._hold(rate=rate), validate_args=validate_args)
+        super().__init__(self._store(rate=rate), validate_args=validate_args)
 
     mean = property(lambda self: self.rate)
     mode = property(lambda self: self.rate.floor())

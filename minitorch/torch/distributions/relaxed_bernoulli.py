@@ -26,7 +26,7 @@ class LogitRelaxedBernoulli(OfProbabilities):
         validate_args: bool | None = None,
     ) -> None:
         self.temperature = temperature
-        super().__init__(self._hold_one(probs, logits), validate_args=validate_args)
+        super().__init__(self._store_one(probs, logits), validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = Size()) -> Tensor:
         shape = self._extended_shape(sample_shape)

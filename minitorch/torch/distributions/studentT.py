@@ -31,7 +31,7 @@ class StudentT(Distribution):
     def __init__(
         self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None
     ) -> None:
-        shape = self._hold(df=df, loc=loc, scale=scale)
+        shape = self._store(df=df, loc=loc, scale=scale)
         self._chi2 = Chi2(self.df)
         super().__init__(shape, validate_args=validate_args)
 

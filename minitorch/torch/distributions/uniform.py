@@ -18,7 +18,7 @@ class Uniform(Distribution):
     high: Tensor
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
-        super().__init__(self._hold(low=low, high=high), validate_args=validate_args)
+        super().__init__(self._store(low=low, high=high), validate_args=validate_args)
 
     @property
     def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]

@@ -26,7 +26,7 @@ class VonMises(Distribution):
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         super().__init__(
-            self._hold(loc=loc, concentration=concentration), validate_args=validate_args
+            self._store(loc=loc, concentration=concentration), validate_args=validate_args
         )
 
     @validated

@@ -25,7 +25,7 @@ class Weibull(TransformedDistribution):
     concentration: Tensor
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
-        self._hold(scale=scale, concentration=concentration)
+        self._store(scale=scale, concentration=concentration)
         self.concentration_reciprocal = self.concentration.reciprocal()
         base = Exponential(ones_like(self.scale), validate_args=validate_args)
         power = PowerTransform(exponent=self.concentration_reciprocal)

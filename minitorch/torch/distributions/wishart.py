@@ -66,23 +66,23 @@ class Wishart(ExponentialFamily):
         checked = self.__dict__.get("_validate_args")
         return Wishart(self.df.expand(batch_shape), scale_tril=factor, validate_args=checked)
 
-    def _whole(self, matrix: Tensor) -> Tensor:
+    def _expanded(self, matrix: Tensor) -> Tensor:
         return matrix.expand(self._batch_shape + self._event_shape)
 
     @lazy_property
     def scale_tril(self) -> Tensor:
         """The Cholesky factor of the covariance."""
-        return self._whole(self._unbroadcasted_scale_tril)
+        return self._expanded(self._unbroadcasted_scale_tril)
 
     @lazy_property
     def covariance_matrix(self) -> Tensor:
         """The covariance of the vectors."""
-        return self._whole(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
+        return self._expanded(self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT)
 
     @lazy_property
     def precision_matrix(self) -> Tensor:
         """The inverse of the covariance."""
-        return self._whole(cholesky_inverse(self._unbroadcasted_scale_tril))
+        return self._expanded(cholesky_inverse(self._unbroadcasted_scale_tril))
 
     mean = property(lambda self: self.df[..., None, None] * self.covariance_matrix)
 

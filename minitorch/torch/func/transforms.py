@@ -32,7 +32,7 @@ def _tracked(tree: Any) -> tuple[Any, list[Tensor]]:
     return tree_unflatten(fresh, spec), fresh
 
 
-def _chosen(args: tuple[Any, ...], argnums: Argnums) -> Any:
+def _selected(args: tuple[Any, ...], argnums: Argnums) -> Any:
     """The arguments to differentiate by."""
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     for number in numbers:
@@ -51,7 +51,7 @@ def _replaced(args: tuple[Any, ...], argnums: Argnums, new: Any) -> list[Any]:
     return changed
 
 
-def _settled(tree: Any, inputs: list[Tensor]) -> Any:
+def _detached(tree: Any, inputs: list[Tensor]) -> Any:
     """Results, outside the graph unless they depend on more than what was differentiated by."""
     own = {id(x) for x in inputs}
     return tree_map(
@@ -60,12 +60,12 @@ def _settled(tree: Any, inputs: list[Tensor]) -> Any:
 
 
 def _finished(tree: Any, inputs: list[Tensor]) -> Any:
-    """As `_settled`, of the last results: what was differentiated by is no leaf for others."""
-    settled = _settled(tree, inputs)
+    """As `_detached`, of the last results: what was differentiated by is no leaf for others."""
+    detached = _detached(tree, inputs)
     for x in inputs:
         if x.is_leaf:
             x.requires_grad_(False)
-    return settled
+    return detached
 
 
 def _reaches_beyond(value: Tensor, own: set[int]) -> bool:
@@ -110,7 +110,7 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
         with enable_grad():
-            tree, inputs = _tracked(_chosen(args, argnums))
+            tree, inputs = _tracked(_selected(args, argnums))
             output = func(*_replaced(args, argnums, tree), **kwargs)
             aux = None
             if has_aux:
@@ -173,10 +173,10 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
             )
         with enable_grad():
             found = _products(outputs, inputs, weights)
-        return tree_unflatten(_settled(found, inputs), spec)
+        return tree_unflatten(_detached(found, inputs), spec)
 
-    result = _settled(output, inputs)
-    return (result, product, _settled(aux, inputs)) if has_aux else (result, product)
+    result = _detached(output, inputs)
+    return (result, product, _detached(aux, inputs)) if has_aux else (result, product)
 
 
 def jvp(func: Function, primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
@@ -230,7 +230,7 @@ def jacrev(
 
     def transformed(*args: Any, **kwargs: Any) -> Any:
         with enable_grad():
-            tree, inputs = _tracked(_chosen(args, argnums))
+            tree, inputs = _tracked(_selected(args, argnums))
             output = func(*_replaced(args, argnums, tree), **kwargs)
             aux = None
             if has_aux:

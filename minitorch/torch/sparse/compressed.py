@@ -28,7 +28,7 @@ class CompressedTensor(SparseTensor):
 
     Attributes:
         layout: which of the four
-        _places: (2, count) coordinates of values, or of blocks
+        _coordinates: (2, count) coordinates of values, or of blocks
         _content: (count,) values, or (count, height, width) blocks
     """
 
@@ -44,7 +44,7 @@ class CompressedTensor(SparseTensor):
         return self.layout is environment.sparse_csr
 
     def _with(self, content: Tensor) -> CompressedTensor:
-        return CompressedTensor(self._places, content, self._shape, self.layout)
+        return CompressedTensor(self._coordinates, content, self._shape, self.layout)
 
     def _ordered(self) -> CompressedTensor:
         return self
@@ -62,14 +62,14 @@ class CompressedTensor(SparseTensor):
         """Where each row, or column, of values or blocks starts, and where the last one ends."""
         axis = 0 if self.layout in BY_ROWS else 1
         size = self._shape[axis] // (self._blocksize() or (1, 1))[axis]
-        return np.searchsorted(self._places[axis], np.arange(size + 1))
+        return np.searchsorted(self._coordinates[axis], np.arange(size + 1))
 
     def _part(self, name: str, by_rows: bool, compressed: bool) -> Tensor:
         if (self.layout in BY_ROWS) is not by_rows:
             raise RuntimeError(
                 f"{name} expected sparse {'row' if by_rows else 'column'} compressed tensor layout but got {self._title()}"
             )
-        part = self._starts() if compressed else self._places[1 if by_rows else 0]
+        part = self._starts() if compressed else self._coordinates[1 if by_rows else 0]
         return wrap_beside(part, self._content)
 
     def _title(self) -> str:
@@ -114,7 +114,7 @@ class CompressedTensor(SparseTensor):
 
     def __repr__(self) -> str:
         names = ("crow", "col") if self.layout in BY_ROWS else ("ccol", "row")
-        plain = self._places[1 if self.layout in BY_ROWS else 0]
+        plain = self._coordinates[1 if self.layout in BY_ROWS else 0]
         node = self.grad_fn
         return sparse_text(
             {f"{names[0]}_indices": self._starts(), f"{names[1]}_indices": plain, "values": as_numpy(self._content._array)},
@@ -123,7 +123,7 @@ class CompressedTensor(SparseTensor):
         )  # fmt: skip
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        plain = self._places[1 if self.layout in BY_ROWS else 0]
+        plain = self._coordinates[1 if self.layout in BY_ROWS else 0]
         parts = (wrap(self._starts()), wrap(plain), self._content.detach(), self._shape)
         return rebuild_sparse_tensor, (self.layout, parts)
 
@@ -131,7 +131,7 @@ class CompressedTensor(SparseTensor):
 
     def to_sparse_coo(self) -> SparseTensor:
         """By coordinates; of blocks, all of their elements."""
-        places, content = self._places, self._content
+        places, content = self._coordinates, self._content
         if self.layout in BLOCKS:
             size = np.array(content.shape[1:]).reshape(2, 1, 1)
             inside = np.indices(tuple(content.shape[1:])).reshape(2, 1, -1)
@@ -163,7 +163,7 @@ class CompressedTensor(SparseTensor):
             environment.sparse_bsr: environment.sparse_bsc, environment.sparse_bsc: environment.sparse_bsr,
         }[self.layout]  # fmt: skip
         content = self._content.transpose(1, 2) if self.layout in BLOCKS else self._content
-        return CompressedTensor(self._places[::-1], content, self._shape[::-1], other)
+        return CompressedTensor(self._coordinates[::-1], content, self._shape[::-1], other)
 
     def add(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
         return self._again(self.to_sparse_coo().add(_coo(other), alpha=alpha).coalesce())
@@ -216,7 +216,7 @@ def compress(x: SparseTensor, layout: Any, blocksize: Any) -> CompressedTensor:
             f"to_sparse: {layout} conversion "
             + ("requires blocksize" if layout in BLOCKS else "does not use specified blocksize")
         )
-    places, content = x._places, x._content
+    places, content = x._coordinates, x._content
     if layout in BLOCKS:
         places, content = _blocks(
             x, (blocksize, blocksize) if isinstance(blocksize, int) else tuple(blocksize)
@@ -234,8 +234,8 @@ def _blocks(x: SparseTensor, size: tuple[int, int]) -> tuple[Array, Tensor]:
             f"tensor sparse size ({', '.join(map(str, x.shape))}) must be divisible by given blocksize ({', '.join(map(str, size))})"
         )
     step = np.array(size)[:, None]
-    blocks, group = np.unique(x._places // step, axis=1, return_inverse=True)
-    inside = (group.reshape(-1), *(x._places % step))
+    blocks, group = np.unique(x._coordinates // step, axis=1, return_inverse=True)
+    inside = (group.reshape(-1), *(x._coordinates % step))
     empty = x._content.new_zeros((blocks.shape[1], *size))
     return blocks, empty.index_put(tuple(wrap_beside(i, empty) for i in inside), x._content)
 

@@ -42,7 +42,7 @@ class SparseTensor(Tensor):
     """Values at coordinates; 0 everywhere else (Torch's layout `sparse_coo`).
 
     Attributes:
-        _places: (sparse dimensions, count) coordinates
+        _coordinates: (sparse dimensions, count) coordinates
         _content: (count, *dense sizes) values
         _sorted: whether coordinates are in order and none comes twice
     """
@@ -56,7 +56,7 @@ class SparseTensor(Tensor):
         return object.__new__(cls)
 
     def __init__(self, places: Array, content: Tensor, shape: Any, is_sorted: bool = False) -> None:
-        self._places = places
+        self._coordinates = places
         self._content = content
         self._shape = Size(shape)
         self._sorted = is_sorted or places.shape[1] < 2
@@ -109,7 +109,7 @@ class SparseTensor(Tensor):
 
     def sparse_dim(self) -> int:
         """How many dimensions coordinates have."""
-        return len(self._places)
+        return len(self._coordinates)
 
     def dense_dim(self) -> int:
         """How many dimensions each value has."""
@@ -132,10 +132,10 @@ class SparseTensor(Tensor):
         return wrap_beside(places, self._content)
 
     def _nnz(self) -> int:
-        return self._places.shape[1]
+        return self._coordinates.shape[1]
 
     def _indices(self) -> Tensor:
-        return self._beside(self._places)
+        return self._beside(self._coordinates)
 
     def _values(self) -> Tensor:
         return self._content
@@ -143,7 +143,7 @@ class SparseTensor(Tensor):
     def indices(self) -> Tensor:
         """The coordinates, one column each."""
         self._need_order("indices")
-        return self._beside(self._places)
+        return self._beside(self._coordinates)
 
     def values(self) -> Tensor:
         """The values."""
@@ -162,14 +162,14 @@ class SparseTensor(Tensor):
     def __repr__(self) -> str:
         node = self.grad_fn
         return sparse_text(
-            {"indices": self._places, "values": as_numpy(self._content._array)}, self._shape,
+            {"indices": self._coordinates, "values": as_numpy(self._content._array)}, self._shape,
             requires_grad=self.requires_grad, grad_fn_name=None if node is None else node.name(),
         )  # fmt: skip
 
     # --- The same coordinates, other values ----------------------------------------------------
 
     def _with(self, content: Tensor) -> SparseTensor:
-        return SparseTensor(self._places, content, self._shape, self._sorted)
+        return SparseTensor(self._coordinates, content, self._shape, self._sorted)
 
     def detach(self) -> SparseTensor:
         """The same values, outside the graph."""
@@ -187,7 +187,7 @@ class SparseTensor(Tensor):
 
     def zero_(self) -> SparseTensor:
         """Remove all values."""
-        self._places, self._content = self._places[:, :0], self._content.detach()[:0]
+        self._coordinates, self._content = self._coordinates[:, :0], self._content.detach()[:0]
         self._sorted = True
         return self
 
@@ -227,14 +227,14 @@ class SparseTensor(Tensor):
 
     # --- Order ------------------------------------------------------------------------------------
 
-    def _flat_places(self) -> Array:
+    def _flat_coordinates(self) -> Array:
         """Each coordinate as one number, counted row by row."""
-        sizes = self._shape[: len(self._places)]
+        sizes = self._shape[: len(self._coordinates)]
         if not sizes:
             return np.zeros(self._nnz(), np.int64)
-        return np.ravel_multi_index(tuple(self._places), tuple(max(s, 1) for s in sizes)).astype(
-            np.int64
-        )
+        return np.ravel_multi_index(
+            tuple(self._coordinates), tuple(max(s, 1) for s in sizes)
+        ).astype(np.int64)
 
     def _ordered(self) -> SparseTensor:
         """With each coordinate once."""
@@ -244,19 +244,23 @@ class SparseTensor(Tensor):
         """Coordinates in order, values at equal ones added up."""
         if self._sorted:
             return self
-        _, first, group = np.unique(self._flat_places(), return_index=True, return_inverse=True)
+        _, first, group = np.unique(
+            self._flat_coordinates(), return_index=True, return_inverse=True
+        )
         content = self._content
         total = content.new_zeros((len(first), *content.shape[1:])).index_add(
             0, self._beside(group), content
         )
-        return SparseTensor(self._places[:, first], total, self._shape, is_sorted=True)
+        return SparseTensor(self._coordinates[:, first], total, self._shape, is_sorted=True)
 
     def to_dense(self, dtype: Any = None, *, masked_grad: Any = None) -> Tensor:
         """All elements, zeros too."""
         content = self._content if dtype is None else self._content.to(dtype)
-        sizes = self._shape[: len(self._places)]
+        sizes = self._shape[: len(self._coordinates)]
         rows = content.new_zeros((math.prod(sizes), *content.shape[1:]))
-        return rows.index_add(0, self._beside(self._flat_places()), content).reshape(self._shape)
+        return rows.index_add(0, self._beside(self._flat_coordinates()), content).reshape(
+            self._shape
+        )
 
     def to_sparse(
         self, sparse_dim: int | None = None, *, layout: Any = None, blocksize: Any = None,
@@ -283,7 +287,7 @@ class SparseTensor(Tensor):
         shape[a], shape[b] = shape[b], shape[a]
         if a >= count and b >= count:
             return SparseTensor(
-                self._places,
+                self._coordinates,
                 self._content.transpose(a - count + 1, b - count + 1),
                 shape,
                 self._sorted,
@@ -295,7 +299,7 @@ class SparseTensor(Tensor):
         order = list(range(count))
         order[a], order[b] = order[b], order[a]
         return SparseTensor(
-            self._places[order], self._content, shape, is_sorted=a == b and self._sorted
+            self._coordinates[order], self._content, shape, is_sorted=a == b and self._sorted
         )
 
     def t(self) -> SparseTensor:
@@ -317,7 +321,7 @@ class SparseTensor(Tensor):
             )
         shape = [*self._shape[:d], 1, *self._shape[d:]]
         return SparseTensor(
-            np.insert(self._places, d, 0, axis=0), self._content, shape, self._sorted
+            np.insert(self._coordinates, d, 0, axis=0), self._content, shape, self._sorted
         )
 
     def index_select(self, dim: int, index: Tensor) -> SparseTensor:
@@ -332,8 +336,8 @@ class SparseTensor(Tensor):
             raise IndexError(
                 f"index_select(): index out of range of dimension {d} with size {self._shape[d]}"
             )
-        new, old = np.nonzero(wanted[:, None] == self._places[d])
-        places = self._places[:, old].copy()
+        new, old = np.nonzero(wanted[:, None] == self._coordinates[d])
+        places = self._coordinates[:, old].copy()
         places[d] = new
         shape = [*self._shape[:d], len(wanted), *self._shape[d + 1 :]]
         return SparseTensor(places, self._content.index_select(0, self._beside(old)), shape)
@@ -346,7 +350,7 @@ class SparseTensor(Tensor):
         if self.ndim == 1:
             return self.to_dense()[key]
         one = self.index_select(0, wrap(np.array([range(self._shape[0])[key]])))
-        return SparseTensor(one._places[1:], one._content, self._shape[1:])
+        return SparseTensor(one._coordinates[1:], one._content, self._shape[1:])
 
     # --- Arithmetic -------------------------------------------------------------------------------------
 
@@ -361,7 +365,7 @@ class SparseTensor(Tensor):
         kind = dtypes.promote_types(self.dtype, other.dtype)
         content = cat([v.to(kind) for v in values], 0)
         return SparseTensor(
-            np.concatenate([self._places, other._places], 1), content, self._shape
+            np.concatenate([self._coordinates, other._coordinates], 1), content, self._shape
         ).coalesce()
 
     def sub(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
@@ -374,15 +378,15 @@ class SparseTensor(Tensor):
             return self._with(self._content * other)
         self._same_shape("mul", other)
         if not isinstance(other, SparseTensor):
-            return self._with(self._content * other[tuple(map(self._beside, self._places))])
+            return self._with(self._content * other[tuple(map(self._beside, self._coordinates))])
         a, b = self.coalesce(), other.coalesce()
         _, left, right = np.intersect1d(
-            a._flat_places(), b._flat_places(), assume_unique=True, return_indices=True
+            a._flat_coordinates(), b._flat_coordinates(), assume_unique=True, return_indices=True
         )
         content = a._content.index_select(0, self._beside(left)) * b._content.index_select(
             0, self._beside(right)
         )
-        return SparseTensor(a._places[:, left], content, self._shape, is_sorted=True)
+        return SparseTensor(a._coordinates[:, left], content, self._shape, is_sorted=True)
 
     def div(self, other: Any) -> SparseTensor:
         """Each element divided by a number."""
@@ -404,7 +408,11 @@ class SparseTensor(Tensor):
     def add_(self, other: Any, *, alpha: Any = 1) -> SparseTensor:
         """Become the sum of two sparse tensors."""
         total = self.add(other, alpha=alpha)
-        self._places, self._content, self._sorted = total._places, total._content, total._sorted
+        self._coordinates, self._content, self._sorted = (
+            total._coordinates,
+            total._content,
+            total._sorted,
+        )
         return self
 
     __add__, __sub__, __mul__, __rmul__, __truediv__ = add, sub, mul, mul, div
@@ -423,7 +431,7 @@ class SparseTensor(Tensor):
             return content.sum(0)
         shape = [s for d, s in enumerate(self._shape) if d not in dims]
         return SparseTensor(
-            self._places[kept], content, shape, is_sorted=len(kept) == count and self._sorted
+            self._coordinates[kept], content, shape, is_sorted=len(kept) == count and self._sorted
         ).coalesce()
 
     def norm(self, p: Any = 2) -> Tensor:

@@ -26,7 +26,7 @@ def _add_(dense: Tensor, other: SparseTensor, *, alpha: Any = 1) -> Tensor:
         return dense.add_(other.to_dense(), alpha=alpha)
     coo = other.to_sparse_coo()
     values = coo._content if alpha == 1 else coo._content * alpha
-    return dense.index_put_(tuple(wrap_beside(p, dense) for p in coo._places), values, True)
+    return dense.index_put_(tuple(wrap_beside(p, dense) for p in coo._coordinates), values, True)
 
 
 def _addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
@@ -35,7 +35,7 @@ def _addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) 
 
 def _sparse_mask(dense: Tensor, mask: SparseTensor) -> SparseTensor:
     mask._same_shape("sparse_mask", dense)
-    return mask._with(dense[tuple(wrap_beside(p, dense) for p in mask._places)])
+    return mask._with(dense[tuple(wrap_beside(p, dense) for p in mask._coordinates)])
 
 
 def _matmul(dense: Tensor, other: SparseTensor) -> Tensor:

@@ -24,7 +24,7 @@ def log_softmax(input: SparseTensor, dim: int, *, dtype: Any = None) -> SparseTe
     d = wrap_dim(dim, input.ndim)
     if d >= input.sparse_dim():
         return ordered._with(ordered._content.log_softmax(d - input.sparse_dim() + 1))
-    others = np.delete(ordered._places, d, axis=0)
+    others = np.delete(ordered._coordinates, d, axis=0)
     _, group = np.unique(others, axis=1, return_inverse=True)
     group = group.reshape(-1)
     values, at = ordered._content, ordered._beside(group)

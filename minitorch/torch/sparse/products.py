@@ -59,15 +59,15 @@ def matmul(input: Any, other: Any) -> Any:
     if isinstance(other, SparseTensor):
         return _sparse_product(input.coalesce(), other.coalesce())
     dense = other if other.ndim == 2 else other.unsqueeze(-1)
-    rows, columns = input._places
+    rows, columns = input._coordinates
     result = SPMM(input._content, dense, rows=rows, columns=columns, shape=tuple(input.shape))
     return result if other.ndim == 2 else result.squeeze(-1)
 
 
 def _sparse_product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """Each value (i, k) of the first meets the values (k, j) of the second."""
-    starts = np.searchsorted(b._places[0], np.arange(b.shape[0] + 1))
-    inner = a._places[1]
+    starts = np.searchsorted(b._coordinates[0], np.arange(b.shape[0] + 1))
+    inner = a._coordinates[1]
     counts = starts[inner + 1] - starts[inner]
     left = np.repeat(np.arange(a._nnz()), counts)
     ahead = np.cumsum(counts) - counts
@@ -75,7 +75,7 @@ def _sparse_product(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     values = a._content.index_select(0, a._beside(left)) * b._content.index_select(
         0, b._beside(right)
     )
-    places = np.stack([a._places[0][left], b._places[1][right]])
+    places = np.stack([a._coordinates[0][left], b._coordinates[1][right]])
     return SparseTensor(places, values, (a.shape[0], b.shape[1])).coalesce()
 
 

@@ -245,7 +245,7 @@ def check(data: Any, mask: Any) -> None:
         raise TypeError(f"data and mask must have the same type. Got {type(data)} and {type(mask)}")
     if data.layout not in (environment.strided, *SPARSE):
         raise TypeError(f"data layout of {data.layout} is not supported.")
-    if data.layout in SPARSE and not same_places(data, mask):
+    if data.layout in SPARSE and not same_coordinates(data, mask):
         raise ValueError(
             "data and mask are both sparse COO tensors but do not have the same indices."
             if data.layout is environment.sparse_coo
@@ -261,9 +261,9 @@ def check(data: Any, mask: Any) -> None:
         raise ValueError("data.size() must equal mask.size()")
 
 
-def same_places(a: Any, b: Any) -> bool:
+def same_coordinates(a: Any, b: Any) -> bool:
     """Whether two sparse tensors have the same coordinates."""
-    return np.array_equal(a._places, b._places)
+    return np.array_equal(a._coordinates, b._coordinates)
 
 
 def same_masks(a: Any, b: Any) -> bool:
@@ -276,5 +276,5 @@ def same_masks(a: Any, b: Any) -> bool:
             f"`a` and `b` must have the same layout. Got {one.layout} and {other.layout}"
         )
     if one.layout in SPARSE:
-        return same_places(one, other) and np.array_equal(one._content._array, other._content._array)  # fmt: skip
+        return same_coordinates(one, other) and np.array_equal(one._content._array, other._content._array)  # fmt: skip
     return one.ndim == other.ndim and bool((one == other).all())

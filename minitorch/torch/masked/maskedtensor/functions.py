@@ -16,7 +16,15 @@ from ...autograd.modes import enable_grad
 from ...ops import FUNCTIONS
 from ...tensor import Tensor
 from .. import reductions
-from .core import SPARSE, MaskedTensor, Outwards, is_masked_tensor, masked, same_masks, same_places
+from .core import (
+    SPARSE,
+    MaskedTensor,
+    Outwards,
+    is_masked_tensor,
+    masked,
+    same_coordinates,
+    same_masks,
+)
 
 Answer = Callable[..., Any]
 
@@ -157,15 +165,15 @@ def _binary(fn: Answer, args: Any, kwargs: dict[str, Any], in_place: bool) -> An
     one, other = _parts(first, "_masked_data"), _parts(second, "_masked_data")
     layout = getattr(one, "layout", None)
     if layout in SPARSE and layout is getattr(other, "layout", None):
-        _check_places(one, other)
+        _check_coordinates(one, other)
         other = other._content
     known = first if is_masked_tensor(first) else second
     return _result(known, _each(fn, one, other), in_place)
 
 
-def _check_places(one: Any, other: Any) -> None:
+def _check_coordinates(one: Any, other: Any) -> None:
     kind = str(one.layout).removeprefix("torch.")
-    if not same_places(one, other):
+    if not same_coordinates(one, other):
         raise ValueError(f"{kind} indices must match. If you need support for this, please open an issue on Github.")  # fmt: skip
     if tuple(one.shape) != tuple(other.shape):
         raise ValueError("input1 and input2 must have the same size for binary functions.")
@@ -440,7 +448,7 @@ def _reduction(name: str) -> Answer:
             return masked(Outwards.apply(fn(input, mask=mask)), mask.any())
         at = fn(data._content.detach(), mask=mask._content)
         if name.startswith("arg") and input.is_sparse_coo():
-            at = _flat_place(data, int(at.item()))
+            at = _flat_coordinate(data, int(at.item()))
         return masked(at, mask._content.any())
 
     def along(input: MaskedTensor, dim: Any, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -467,9 +475,9 @@ def _any(mask: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return mask
 
 
-def _flat_place(data: Any, at: int) -> Tensor:
+def _flat_coordinate(data: Any, at: int) -> Tensor:
     """The place of an element that is kept, counted row by row."""
-    return FUNCTIONS["tensor"](float(data._flat_places()[at]))
+    return FUNCTIONS["tensor"](float(data._flat_coordinates()[at]))
 
 
 for _name in ["sum", "mean", "amin", "amax", "argmin", "argmax", "prod", "all", "var", "std"]:

@@ -37,10 +37,10 @@ class _Numbered(Module):
 
     def _key(self, idx: Any) -> str:
         """The name of the child at an index."""
-        place = operator.index(idx)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"index {place} is out of range")
-        return list(self._modules)[place]
+        position = operator.index(idx)
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"index {position} is out of range")
+        return list(self._modules)[position]
 
     def _of(self, named: dict[str, Module]) -> Any:
         """A container of the same class with some of the children."""
@@ -265,16 +265,16 @@ def _pairs(given: Any, name: str) -> Iterator[tuple[str, Any]]:
         in_order = name == "ModuleDict" or isinstance(given, (OrderedDict, ParameterDict))
         yield from items if in_order else sorted(items)
         return
-    for place, pair in enumerate(given):
+    for position, pair in enumerate(given):
         if not isinstance(pair, Iterable):
             raise TypeError(
-                f"{name} update sequence element #{place} should be Iterable; is"
+                f"{name} update sequence element #{position} should be Iterable; is"
                 f"{type(pair).__name__}"
             )
         pair = tuple(pair)
         if len(pair) != 2:
             raise ValueError(
-                f"{name} update sequence element #{place} has length {len(pair)}; 2 is required"
+                f"{name} update sequence element #{position} has length {len(pair)}; 2 is required"
             )
         yield pair
 
@@ -282,7 +282,7 @@ def _pairs(given: Any, name: str) -> Iterator[tuple[str, Any]]:
 # --- Parameters ----------------------------------------------------------------------------------
 
 
-def _held(value: Any) -> Any:
+def _as_parameter(value: Any) -> Any:
     """A value for a container of parameters: tensors become parameters."""
     return (
         Parameter(value)
@@ -309,11 +309,11 @@ class ParameterList(Module):
         if values is not None:
             self.extend(values)
 
-    def _place(self, idx: Any) -> int:
-        place = operator.index(idx)
-        if not -len(self) <= place < len(self):
-            raise IndexError(f"index {place} is out of range")
-        return place % len(self)
+    def _position(self, idx: Any) -> int:
+        position = operator.index(idx)
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"index {position} is out of range")
+        return position % len(self)
 
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
@@ -321,10 +321,10 @@ class ParameterList(Module):
             for i in range(*idx.indices(len(self))):
                 made.append(self[i])
             return made
-        return getattr(self, str(self._place(idx)))
+        return getattr(self, str(self._position(idx)))
 
     def __setitem__(self, idx: int, param: Any) -> None:
-        setattr(self, str(self._place(idx)), _held(param))
+        setattr(self, str(self._position(idx)), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size
@@ -382,7 +382,7 @@ class ParameterDict(Module):
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._keys[key] = None
-        setattr(self, self._key_to_attr(key), _held(value))
+        setattr(self, self._key_to_attr(key), _as_parameter(value))
 
     def __delitem__(self, key: str) -> None:
         del self._keys[key]

@@ -10,7 +10,7 @@ from ...tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .layer import Variants, add_parameters, as_many
+from .layer import Variants, add_parameters, as_tuple
 from .lazy import LazyModuleMixin, await_parameters
 from .linear import draw_within
 from .module import Module
@@ -151,12 +151,12 @@ class _Convolution(_ConvNd):
         dtype: Any = None,
     ) -> None:
         dims = self._dims
-        padding = padding if isinstance(padding, str) else as_many(padding, dims)
+        padding = padding if isinstance(padding, str) else as_tuple(padding, dims)
         sizes = (
-            as_many(kernel_size, dims),
-            as_many(stride, dims),
+            as_tuple(kernel_size, dims),
+            as_tuple(stride, dims),
             padding,
-            as_many(dilation, dims),
+            as_tuple(dilation, dims),
         )
         rest = (False, (0,) * dims, groups, bias, padding_mode, device, dtype)
         super().__init__(in_channels, out_channels, *sizes, *rest)
@@ -209,8 +209,8 @@ class _ConvTransposeNd(_ConvNd):
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         dims = self._dims
         _ConvNd.__init__(
-            self, in_channels, out_channels, as_many(kernel_size, dims), as_many(stride, dims),
-            as_many(padding, dims), as_many(dilation, dims), True, as_many(output_padding, dims),
+            self, in_channels, out_channels, as_tuple(kernel_size, dims), as_tuple(stride, dims),
+            as_tuple(padding, dims), as_tuple(dilation, dims), True, as_tuple(output_padding, dims),
             groups, bias, padding_mode, device, dtype,
         )  # fmt: skip
 

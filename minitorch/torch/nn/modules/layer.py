@@ -113,7 +113,7 @@ class Variants:
             setattr(cls, f"_{name}", staticmethod(value) if callable(value) else value)
 
 
-def as_many(value: Any, count: int) -> tuple[Any, ...]:
+def as_tuple(value: Any, count: int) -> tuple[Any, ...]:
     """A tuple with one number for each dimension; a single number is repeated."""
     return tuple(value) if isinstance(value, (tuple, list, Size)) else (value,) * count
 

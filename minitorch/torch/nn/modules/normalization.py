@@ -10,7 +10,7 @@ from ...tensor import Tensor, wrap
 from .. import functional as F
 from .. import init
 from ..parameter import Parameter
-from .layer import add_parameters, as_many, layer
+from .layer import add_parameters, as_tuple, layer
 from .module import Module
 
 
@@ -43,7 +43,7 @@ class LayerNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = shape = as_many(normalized_shape, 1)
+        self.normalized_shape = shape = as_tuple(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         affine = {
@@ -77,7 +77,7 @@ class RMSNorm(_Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = shape = as_many(normalized_shape, 1)
+        self.normalized_shape = shape = as_tuple(normalized_shape, 1)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         add_parameters(self, device, dtype, weight=shape if elementwise_affine else None)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...tensor import Tensor
 from .. import functional as F
-from .layer import Variants, as_many, layer
+from .layer import Variants, as_tuple, layer
 from .module import Module
 
 
@@ -18,7 +18,7 @@ class _Pad(Variants, Module):
     padding: Any
 
     def _normalize_arguments(self) -> None:
-        self.padding = as_many(self.padding, 2 * self._dims)
+        self.padding = as_tuple(self.padding, 2 * self._dims)
 
 
 @layer(shows="{padding}")

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from ...tensor import Tensor
 from .. import functional as F
-from .layer import Variants, as_many, layer
+from .layer import Variants, as_tuple, layer
 from .module import Module
 
 # --- The largest ---------------------------------------------------------------------------------
@@ -59,9 +59,9 @@ class _MaxUnpoolNd(Variants, Module):
 
     def _normalize_arguments(self) -> None:
         stride = self.kernel_size if self.stride is None else self.stride
-        self.kernel_size = as_many(self.kernel_size, self._dims)
-        self.stride = as_many(stride, self._dims)
-        self.padding = as_many(self.padding, self._dims)
+        self.kernel_size = as_tuple(self.kernel_size, self._dims)
+        self.stride = as_tuple(stride, self._dims)
+        self.padding = as_tuple(self.padding, self._dims)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         return self._function(
@@ -94,7 +94,7 @@ class _FractionalMaxPoolNd(Variants, Module):
 
     def _normalize_arguments(self) -> None:
         self.register_buffer("_random_samples", self.__dict__.pop("_random_samples"))
-        self.kernel_size = as_many(self.kernel_size, self._dims)
+        self.kernel_size = as_tuple(self.kernel_size, self._dims)
         if any(not k > 0 for k in self.kernel_size):
             raise ValueError(f"kernel_size must be greater than 0, but got {self.kernel_size}")
         ratio = self.output_ratio
@@ -105,9 +105,9 @@ class _FractionalMaxPoolNd(Variants, Module):
         if self.output_size is not None and ratio is not None:
             raise ValueError("only one of output_size and output_ratio may be specified")
         if self.output_size is not None:
-            self.output_size = as_many(self.output_size, self._dims)
+            self.output_size = as_tuple(self.output_size, self._dims)
         else:
-            self.output_ratio = as_many(ratio, self._dims)
+            self.output_ratio = as_tuple(ratio, self._dims)
             if not all(0 < r < 1 for r in self.output_ratio):
                 raise ValueError(f"output_ratio must be between 0 and 1 (got {ratio})")
 
@@ -140,7 +140,7 @@ class AvgPool1d(Module):
     def _normalize_arguments(self) -> None:
         stride = self.kernel_size if self.stride is None else self.stride
         self.kernel_size, self.stride, self.padding = (
-            as_many(x, 1) for x in (self.kernel_size, stride, self.padding)
+            as_tuple(x, 1) for x in (self.kernel_size, stride, self.padding)
         )
 
 

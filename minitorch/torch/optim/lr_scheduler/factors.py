@@ -11,13 +11,13 @@ from .scheduler import LRScheduler, Rate, scheduler
 
 
 class _FactorLR(LRScheduler):
-    """Multiplies the current rates by a factor: `_factor()`; the base rates by `_share()`."""
+    """Multiplies the current rates by a factor: `_factor()`; the base rates by `_initial_factor()`."""
 
     def _factor(self) -> float | None:
         """The factor for the current rates; None: unchanged."""
         raise NotImplementedError
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         """The factor for the initial rates."""
         raise NotImplementedError
 
@@ -28,7 +28,7 @@ class _FactorLR(LRScheduler):
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def _get_closed_form_lr(self) -> list[Rate]:
-        return [base * self._share() for base in self.base_lrs]
+        return [base * self._initial_factor() for base in self.base_lrs]
 
 
 @scheduler
@@ -44,7 +44,7 @@ class StepLR(_FactorLR):
         epoch = self.last_epoch
         return None if epoch == 0 or epoch % self.step_size != 0 else self.gamma
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         return self.gamma ** (self.last_epoch // self.step_size)
 
 
@@ -65,7 +65,7 @@ class MultiStepLR(_FactorLR):
             return None
         return self.gamma ** self.milestones[self.last_epoch]
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
@@ -87,7 +87,7 @@ class ConstantLR(_FactorLR):
             return self.factor
         return 1.0 / self.factor if self.last_epoch == self.total_iters else None
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
@@ -118,7 +118,7 @@ class LinearLR(_FactorLR):
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
         return 1.0 + rise / before
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         done = min(self.total_iters, self.last_epoch)
         return self.start_factor + (self.end_factor - self.start_factor) * done / self.total_iters
 
@@ -134,7 +134,7 @@ class ExponentialLR(_FactorLR):
     def _factor(self) -> float | None:
         return None if self._is_initial else self.gamma
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         return self.gamma**self.last_epoch
 
 
@@ -154,5 +154,5 @@ class PolynomialLR(_FactorLR):
         before = 1.0 - (self.last_epoch - 1) / self.total_iters
         return (left / before) ** self.power
 
-    def _share(self) -> float:
+    def _initial_factor(self) -> float:
         return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
