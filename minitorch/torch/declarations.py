@@ -31,6 +31,13 @@ def constructor(
             parameters.append(Parameter(name, kind, default=default))
             if default is not Parameter.empty:  # on the class it would hide a buffer of that name
                 delattr(cls, name)
+    return constructor_of(cls, parameters, build)
+
+
+def constructor_of(
+    cls: type, parameters: list[Parameter], build: Callable[[Any, dict[str, Any]], None]
+) -> Callable[..., None]:
+    """An `__init__` that takes parameters, the first of which is `self`."""
     signature = inspect.Signature(parameters)
 
     def construct(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..nn.functional import binary_cross_entropy_with_logits
@@ -19,7 +19,7 @@ from .utils import broadcast_all
 class Bernoulli(OfProbabilities, ExponentialFamily):
     """1 with a probability, else 0."""
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
     _mean_carrier_measure = 0

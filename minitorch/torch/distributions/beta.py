@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.joining import stack
 from ..tensor import Tensor
@@ -16,7 +16,7 @@ from .utils import broadcast_all
 class Beta(ExponentialFamily):
     """A probability: the beta distribution."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..ops.random import binomial
@@ -15,7 +15,7 @@ from .distribution import OfProbabilities, validated
 class Binomial(OfProbabilities):
     """The binomial distribution."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "total_count": constraints.nonnegative_integer,
         "probs": constraints.unit_interval,
         "logits": constraints.real,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..ops.movement import broadcast_tensors
@@ -17,7 +17,7 @@ from .distribution import Distribution, OfProbabilities, validated, which
 class Categorical(OfProbabilities):
     """The number of one of some classes, which have probabilities along the last dimension."""
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
     _binary = False
 
@@ -70,7 +70,7 @@ class Categorical(OfProbabilities):
 class OfCategorical(Distribution):
     """A distribution of vectors that is given as a categorical one is: they have an element for each class."""
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
     def __init__(
         self,

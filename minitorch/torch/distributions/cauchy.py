@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Size, Tensor
 from . import constraints
@@ -13,7 +13,7 @@ from .distribution import Distribution, validated
 class Cauchy(Distribution):
     """The Cauchy distribution."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     loc: Tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Tensor
 from . import constraints
@@ -12,7 +12,7 @@ from .gamma import Gamma
 class Chi2(Gamma):
     """The chi-squared distribution."""
 
-    arg_constraints: ClassVar = {"df": constraints.positive}
+    arg_constraints = {"df": constraints.positive}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)

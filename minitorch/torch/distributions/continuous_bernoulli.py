@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..nn.functional import binary_cross_entropy_with_logits
 from ..ops.comparison import where
@@ -20,7 +20,7 @@ class ContinuousBernoulli(OfProbabilities, ExponentialFamily):
     Near p = 1/2, between `lims`, formulas lose their digits and Taylor series stand in for them.
     """
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     has_rsample = True
     _mean_carrier_measure = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..nn.functional import one_hot
 from ..ops.comparison import where
@@ -16,7 +16,7 @@ from .exp_family import ExponentialFamily
 class Dirichlet(ExponentialFamily):
     """Probabilities that sum to 1."""
 
-    arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
     has_rsample = True
     concentration: Tensor

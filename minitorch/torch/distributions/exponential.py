@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.creation import zeros_like
 from ..tensor import Size, Tensor
@@ -14,7 +14,7 @@ from .exp_family import ExponentialFamily
 class Exponential(ExponentialFamily):
     """The exponential distribution."""
 
-    arg_constraints: ClassVar = {"rate": constraints.positive}
+    arg_constraints = {"rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..tensor import Size, Tensor
@@ -15,7 +15,7 @@ from .gamma import Gamma
 class FisherSnedecor(Distribution):
     """The F distribution."""
 
-    arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
     support = constraints.positive
     has_rsample = True
     df1: Tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..ops.creation import as_tensor
@@ -17,10 +17,7 @@ from .exp_family import ExponentialFamily
 class Gamma(ExponentialFamily):
     """The gamma distribution."""
 
-    arg_constraints: ClassVar = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     _mean_carrier_measure = 0

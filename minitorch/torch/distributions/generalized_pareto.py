@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.comparison import isclose, where
 from ..ops.creation import ones_like, zeros_like
@@ -15,7 +15,7 @@ from .distribution import Distribution, validated
 class GeneralizedPareto(Distribution):
     """The generalized Pareto distribution."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "loc": constraints.real,
         "scale": constraints.positive,
         "concentration": constraints.real,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import no_grad
@@ -17,7 +17,7 @@ from .utils import broadcast_all
 class Geometric(OfProbabilities):
     """The geometric distribution: failures before the first success."""
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
 
     def __init__(

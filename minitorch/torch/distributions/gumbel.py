@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..ops.creation import full_like, ones_like
@@ -19,7 +19,7 @@ from .utils import euler_constant
 class Gumbel(TransformedDistribution):
     """The Gumbel distribution: loc - scale log(-log u)."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     loc: Tensor
     scale: Tensor

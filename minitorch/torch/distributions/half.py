@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.comparison import where
 from ..ops.creation import zeros_like
@@ -17,7 +17,7 @@ from .transforms import AbsTransform
 class HalfDistribution(TransformedDistribution):
     """The size of a number of a distribution around 0, which has a scale."""
 
-    arg_constraints: ClassVar = {"scale": constraints.positive}
+    arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
     whole: type

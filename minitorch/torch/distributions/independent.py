@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Size, Tensor
 from . import constraints
@@ -13,7 +13,7 @@ from .utils import sum_rightmost
 class Independent(Distribution):
     """A distribution whose last batch dimensions count as dimensions of the event."""
 
-    arg_constraints: ClassVar = {}
+    arg_constraints = {}
 
     def __init__(
         self,

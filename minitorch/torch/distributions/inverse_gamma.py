@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.comparison import where
 from ..tensor import Tensor
@@ -16,10 +16,7 @@ from .transforms import PowerTransform
 class InverseGamma(TransformedDistribution):
     """1 / x for x of a gamma distribution."""
 
-    arg_constraints: ClassVar = {
-        "concentration": constraints.positive,
-        "rate": constraints.positive,
-    }
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive
     has_rsample = True
     base_dist: Gamma

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.creation import full_like
 from ..tensor import Tensor
@@ -17,7 +17,7 @@ from .utils import euler_constant
 class Kumaraswamy(TransformedDistribution):
     """A probability, much like one of a beta distribution, but with a simple inverse."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
     }

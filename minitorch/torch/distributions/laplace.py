@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..tensor import Size, Tensor
@@ -13,7 +13,7 @@ from .distribution import Distribution, validated
 class Laplace(Distribution):
     """The Laplace distribution."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     loc: Tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..ops.creation import zeros
@@ -24,7 +24,7 @@ class LKJCholesky(Distribution):
     Rows are drawn one by one, each a point in a ball (Lewandowski, Kurowicka and Joe, 2009).
     """
 
-    arg_constraints: ClassVar = {"concentration": constraints.positive}
+    arg_constraints = {"concentration": constraints.positive}
     support = constraints.corr_cholesky
     concentration: Tensor
 

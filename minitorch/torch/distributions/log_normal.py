@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Tensor
 from . import constraints
@@ -14,7 +14,7 @@ from .transforms import ExpTransform
 class LogNormal(TransformedDistribution):
     """e to the power of a normal number."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
     has_rsample = True
     base_dist: Normal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Tensor
 from . import constraints
@@ -14,7 +14,7 @@ from .transforms import StickBreakingTransform
 class LogisticNormal(TransformedDistribution):
     """The logistic normal distribution: probabilities from normal numbers, by stick breaking."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.simplex
     has_rsample = True
 

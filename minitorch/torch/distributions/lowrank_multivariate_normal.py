@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..linalg import cholesky, solve_triangular
 from ..ops.movement import broadcast_tensors
@@ -18,7 +18,7 @@ from .utils import lazy_property, standard_normal
 class LowRankMultivariateNormal(Distribution):
     """The normal distribution with covariance W Wᵀ + D, for a thin W and a diagonal D."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..nn.functional import log_softmax
@@ -16,7 +16,7 @@ from .distribution import Distribution, validated
 class MixtureSameFamily(Distribution):
     """One of some components, chosen at random for each draw."""
 
-    arg_constraints: ClassVar = {}
+    arg_constraints = {}
 
     def __init__(
         self,

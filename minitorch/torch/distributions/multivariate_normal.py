@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import linalg
 from ..ops.linalg.factorizations import cholesky_inverse
@@ -61,7 +61,7 @@ def squared_distance(tril: Tensor, apart: Tensor) -> Tensor:
 class MultivariateNormal(Distribution):
     """The multivariate normal distribution, by its covariance, precision or Cholesky factor."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..nn.functional import logsigmoid
@@ -17,7 +17,7 @@ from .utils import lazy_property
 class NegativeBinomial(OfProbabilities):
     """The negative binomial distribution: successes before `total_count` failures."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..ops.random import normal
@@ -17,7 +17,7 @@ from .utils import standard_normal
 class Normal(ExponentialFamily):
     """The normal distribution."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.real
     has_rsample = True
     _mean_carrier_measure = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Tensor
 from . import constraints
@@ -14,7 +14,7 @@ from .transforms import AffineTransform, ExpTransform
 class Pareto(TransformedDistribution):
     """scale times e to the power of an exponential number."""
 
-    arg_constraints: ClassVar = {"alpha": constraints.positive, "scale": constraints.positive}
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
     scale: Tensor
     alpha: Tensor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..ops.random import poisson
@@ -16,7 +16,7 @@ from .utils import broadcast_all
 class Poisson(ExponentialFamily):
     """The Poisson distribution."""
 
-    arg_constraints: ClassVar = {"rate": constraints.nonnegative}
+    arg_constraints = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer
     rate: Tensor
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..tensor import Size, Tensor
 from . import constraints
@@ -15,7 +15,7 @@ from .utils import broadcast_all, clamp_probs, uniform
 class LogitRelaxedBernoulli(OfProbabilities):
     """The log odds of a relaxed Bernoulli draw."""
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
 
     def __init__(
@@ -59,7 +59,7 @@ class Relaxed(TransformedDistribution):
 class RelaxedBernoulli(Relaxed):
     """A number between 0 and 1; a low temperature moves it towards 0 or 1."""
 
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
     base_dist: LogitRelaxedBernoulli
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.creation import full_like
 from ..tensor import Size, Tensor
@@ -48,7 +48,7 @@ class ExpRelaxedCategorical(OfCategorical):
 class RelaxedOneHotCategorical(Relaxed):
     """Probabilities; a low temperature moves them towards one class."""
 
-    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
     base_dist: ExpRelaxedCategorical
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.comparison import where
 from ..tensor import Size, Tensor
@@ -17,7 +17,7 @@ from .utils import standard_normal
 class StudentT(Distribution):
     """Student's t distribution."""
 
-    arg_constraints: ClassVar = {
+    arg_constraints = {
         "df": constraints.positive,
         "loc": constraints.real,
         "scale": constraints.positive,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..autograd.modes import no_grad
 from ..tensor import Size, Tensor
@@ -16,7 +16,7 @@ from .utils import sum_rightmost
 class TransformedDistribution(Distribution):
     """The distribution of t(x), for transforms t and x of another distribution."""
 
-    arg_constraints: ClassVar = {}
+    arg_constraints = {}
     base_dist: Any
     transforms: list[Transform]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from .. import dtypes
 from ..autograd.modes import no_grad
@@ -19,7 +19,7 @@ from .distribution import Distribution, validated
 class VonMises(Distribution):
     """Angles around `loc`; the larger the concentration, the nearer."""
 
-    arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
     support = constraints.real
     loc: Tensor
     concentration: Tensor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..ops.creation import ones_like
 from ..tensor import Tensor
@@ -16,10 +16,7 @@ from .utils import euler_constant
 class Weibull(TransformedDistribution):
     """scale times a power of an exponential number."""
 
-    arg_constraints: ClassVar = {
-        "scale": constraints.positive,
-        "concentration": constraints.positive,
-    }
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive
     scale: Tensor
     concentration: Tensor

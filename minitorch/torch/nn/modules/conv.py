@@ -11,7 +11,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .layer import Variants, add_parameters, as_tuple
-from .lazy import LazyModuleMixin, await_parameters
+from .lazy import LazyModuleMixin
 from .linear import draw_within
 from .module import Module
 
@@ -301,70 +301,25 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
 
-class _LazyConvolution(_LazyConvXdMixin):
-    """The constructor of lazy convolutions."""
-
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        dilation: Any = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (kernel_size, stride, padding, dilation)
-        super().__init__(0, 0, *sizes, groups, False, padding_mode, device, dtype)
-        self.out_channels = out_channels
-        await_parameters(self, device, dtype, weight=True, bias=bias)
-
-
-class _LazyConvTranspose(_LazyConvXdMixin):
-    """The constructor of lazy transposed convolutions."""
-
-    def __init__(
-        self,
-        out_channels: int,
-        kernel_size: Any,
-        stride: Any = 1,
-        padding: Any = 0,
-        output_padding: Any = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Any = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        sizes = (kernel_size, stride, padding, output_padding)
-        super().__init__(0, 0, *sizes, groups, False, dilation, padding_mode, device, dtype)
-        self.out_channels = out_channels
-        await_parameters(self, device, dtype, weight=True, bias=bias)
-
-
-class LazyConv1d(_LazyConvolution, Conv1d, becomes=Conv1d):
+class LazyConv1d(_LazyConvXdMixin, Conv1d, becomes=Conv1d):
     """`Conv1d` that takes `in_channels` from its first input."""
 
 
-class LazyConv2d(_LazyConvolution, Conv2d, becomes=Conv2d):
+class LazyConv2d(_LazyConvXdMixin, Conv2d, becomes=Conv2d):
     """`Conv2d` that takes `in_channels` from its first input."""
 
 
-class LazyConv3d(_LazyConvolution, Conv3d, becomes=Conv3d):
+class LazyConv3d(_LazyConvXdMixin, Conv3d, becomes=Conv3d):
     """`Conv3d` that takes `in_channels` from its first input."""
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, ConvTranspose1d, becomes=ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d, becomes=ConvTranspose1d):
     """`ConvTranspose1d` that takes `in_channels` from its first input."""
 
 
-class LazyConvTranspose2d(_LazyConvTranspose, ConvTranspose2d, becomes=ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d, becomes=ConvTranspose2d):
     """`ConvTranspose2d` that takes `in_channels` from its first input."""
 
 
-class LazyConvTranspose3d(_LazyConvTranspose, ConvTranspose3d, becomes=ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d, becomes=ConvTranspose3d):
     """`ConvTranspose3d` that takes `in_channels` from its first input."""

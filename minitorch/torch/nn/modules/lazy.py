@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
+from ...declarations import constructor_of
 from ..parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
 
@@ -19,6 +22,8 @@ class LazyModuleMixin:
     def __init_subclass__(cls, becomes: type[Any] | None = None, **constants: Any) -> None:
         super().__init_subclass__(**constants)
         cls.cls_to_become = becomes or cls.cls_to_become
+        if becomes is not None and cls.__init__ is LazyModuleMixin.__init__:
+            cls.__init__ = _constructor(cls, becomes)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -61,6 +66,21 @@ class LazyModuleMixin:
             delattr(module, hook)
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become
+
+
+def _constructor(cls: type, eager: type) -> Callable[..., None]:
+    """The constructor of a layer without its first argument, the number of inputs."""
+    inputs, outputs, *others = inspect.signature(eager).parameters.values()
+
+    def build(self: Any, arguments: dict[str, Any]) -> None:
+        sizes = {inputs.name: 0, outputs.name: 0}
+        LazyModuleMixin.__init__(self, **{**arguments, **sizes, "bias": False})
+        setattr(self, outputs.name, arguments[outputs.name])
+        device, dtype, bias = (arguments[name] for name in ("device", "dtype", "bias"))
+        await_parameters(self, device, dtype, weight=True, bias=bias)
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return constructor_of(cls, [own, outputs, *others], build)
 
 
 def await_parameters(module: Any, device: Any, dtype: Any, **wanted: bool) -> None:

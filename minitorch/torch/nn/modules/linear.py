@@ -10,7 +10,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from .layer import add_parameters
-from .lazy import LazyModuleMixin, await_parameters
+from .lazy import LazyModuleMixin
 from .module import Module
 
 
@@ -121,13 +121,6 @@ class Bilinear(Module):
 
 class LazyLinear(LazyModuleMixin, Linear, becomes=Linear):
     """`Linear` that takes `in_features` from its first input."""
-
-    def __init__(
-        self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
-    ) -> None:
-        super().__init__(0, 0, False, device, dtype)
-        self.out_features = out_features
-        await_parameters(self, device, dtype, weight=True, bias=bias)
 
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and self.in_features != 0:
