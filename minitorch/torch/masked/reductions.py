@@ -68,26 +68,16 @@ def _limits(kind: dtypes.dtype) -> tuple[Any, Any]:
 
 
 def sum(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:  # fmt: skip
     """The sum of the elements in the mask."""
     x, dims = _fill(input, mask, 0).to(_summing_type(input, dtype)), _dims(input, dim)
     return x.sum(dims, keepdim) if dims else x.clone()
 
 
 def prod(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:  # fmt: skip
     """The product of the elements in the mask."""
     x = _fill(input, mask, 1).to(_summing_type(input, dtype))
     for d in sorted((d % max(input.ndim, 1) for d in _dims(input, dim)), reverse=True):
@@ -137,13 +127,8 @@ argmin = _extreme("argmin", False, "Where the smallest element in the mask is.")
 
 
 def mean(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:  # fmt: skip
     """The mean of the elements in the mask."""
     kind = dtype or input.dtype
     if kind.kind < dtypes.FLOATING:
@@ -156,13 +141,8 @@ def mean(
 
 
 def median(
-    input: Tensor,
-    dim: int = -1,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:  # fmt: skip
     """The middle element in the mask, the lower of two."""
     kind = dtype or input.dtype
     if not kind.is_floating_point and not _whole_mask(input, mask).any(dim).all():
@@ -216,13 +196,8 @@ def norm(
 
 
 def logsumexp(
-    input: Tensor,
-    dim: Any = None,
-    *,
-    keepdim: bool = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:  # fmt: skip
     """log(sum(exp(x))) of the elements in the mask."""
     x = _fill(input, mask, _limits(input.dtype)[0])
     return x.logsumexp(_dims(input, dim), keepdim).to(dtype or input.dtype)
@@ -255,14 +230,8 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 
 
 def normalize(
-    input: Tensor,
-    ord: float,
-    dim: int,
-    *,
-    eps: float = 1e-12,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:  # fmt: skip
     """The elements in the mask divided by their norm; 0 at the others."""
     size = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     x = _fill(input, mask, 0).to(dtype or input.dtype)
