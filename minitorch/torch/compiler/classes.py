@@ -22,8 +22,8 @@ _SEEN = (
 )  # fmt: skip
 """Classes written in C whose objects show all that they have."""
 
-_WRITTEN_IN_PYTHON = 1 << 9
-"""The flag of classes that a `class` statement made."""
+_HEAP_TYPE = 1 << 9
+"""The flag of classes that a `class` statement made, and of some that are written in C."""
 
 
 @functools.cache
@@ -56,17 +56,24 @@ def is_of_program(cls: type) -> bool:
 def hides_state(cls: type) -> bool:
     """Whether objects may have what no attribute shows: a class is written in C, and is none that we know."""
     return any(
-        not (base.__flags__ & _WRITTEN_IN_PYTHON or base in _SEEN)
-        and not issubclass(base, BaseException)
+        not (_is_written_in_python(base) or base in _SEEN or issubclass(base, BaseException))
         for base in cls.__mro__
     )
+
+
+def _is_written_in_python(cls: type) -> bool:
+    """Whether objects of a class have no more memory of its own than slots, attributes and weak references take."""
+    if cls.__base__ is None or not cls.__flags__ & _HEAP_TYPE:
+        return False
+    own = cls.__basicsize__ - cls.__base__.__basicsize__
+    return own <= (len(slots_of(cls)) + 2) * tuple.__itemsize__
 
 
 def has_own_attributes(value: Any) -> bool:
     """Whether a value of a plain kind belongs to a class of a program, and may have attributes."""
     cls = type(value)
-    written = cls.__flags__ & _WRITTEN_IN_PYTHON
-    return bool(written) and is_of_program(cls) and hasattr(value, "__dict__")
+    written = bool(cls.__flags__ & _HEAP_TYPE)
+    return written and is_of_program(cls) and hasattr(value, "__dict__")
 
 
 def code_of(value: Any) -> Any:

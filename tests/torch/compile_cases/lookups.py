@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import builtins
 import ctypes
+import decimal
 import functools
 import operator
 import sys
@@ -47,6 +49,10 @@ class Names(list):
 
 
 class Degrees(float):
+    pass
+
+
+class Numbers(array.array):
     pass
 
 
@@ -288,6 +294,30 @@ def a_cache_that_is_cleared(compile):
 def a_number_of_ctypes(compile):
     number = ctypes.c_float(1.0)
     return called(compile(lambda x: x * number.value), lambda i: setattr(number, "value", i // 6))
+
+
+@way("eager")
+def numbers_of_ctypes(compile):
+    numbers = (ctypes.c_float * 2)(1.0)
+    return called(
+        compile(lambda x: x * numbers[0]), lambda i: numbers.__setitem__(0, float(i // 6))
+    )
+
+
+@way("eager")
+def an_array_of_a_class_of_its_own(compile):
+    numbers = Numbers("d", [1.0])
+    return called(
+        compile(lambda x: x * numbers[0]), lambda i: numbers.__setitem__(0, float(i // 6))
+    )
+
+
+@way("eager")
+def a_context_of_decimals(compile):
+    context = decimal.Context(prec=3)
+    return called(
+        compile(lambda x: x * context.prec), lambda i: setattr(context, "prec", 3 + i // 6)
+    )
 
 
 # --- Classes -------------------------------------------------------------------------------------
