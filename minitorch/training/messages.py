@@ -37,10 +37,7 @@ class Watcher:
     """
 
     def __init__(
-        self,
-        points: int,
-        rate: float | None = None,
-        explain_stall: Callable[[], str] | None = None,
+        self, points: int, rate: float | None = None, explain_stall: Callable[[], str] | None = None
     ) -> None:
         self.points = points
         self.rate = rate

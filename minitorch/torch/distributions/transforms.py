@@ -22,11 +22,7 @@ from .transform import Transform as Transform
 from .transform import _InverseTransform as _InverseTransform
 from .transform import identity_transform as identity_transform
 from .transform import wider
-from .utils import (
-    NUMBERS,
-    broadcast_all,
-    sum_rightmost,
-)
+from .utils import NUMBERS, broadcast_all, sum_rightmost
 
 
 class ReshapeTransform(Transform):

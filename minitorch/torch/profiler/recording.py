@@ -14,10 +14,7 @@ from typing import Any
 
 from ..autograd.modes import _Mode
 from ..interpreters import GlobalInterpreter
-from ..optim.optimizer import (
-    register_optimizer_step_post_hook,
-    register_optimizer_step_pre_hook,
-)
+from ..optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from ..tensor import Tensor
 from .events import FunctionEvent
 

@@ -24,13 +24,7 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import (
-    int64,
-    prange,
-    typeof,
-    types,
-    void,
-)
+from numba import int64, prange, typeof, types, void
 from numba.core import cgutils, ir
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass

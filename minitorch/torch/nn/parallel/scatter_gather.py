@@ -30,10 +30,7 @@ def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> Any:
 
 
 def scatter_kwargs(
-    inputs: tuple[Any, ...],
-    kwargs: dict[str, Any] | None,
-    target_gpus: Sequence[Any],
-    dim: int = 0,
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Sequence[Any], dim: int = 0
 ) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Positional and keyword arguments, scattered to one call for each device."""
     by_place = scatter(inputs, target_gpus, dim) if inputs else []

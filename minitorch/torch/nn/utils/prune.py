@@ -338,12 +338,7 @@ def random_structured(module: Any, name: str, amount: float, dim: int) -> Any:
 
 
 def ln_structured(
-    module: Any,
-    name: str,
-    amount: float,
-    n: Any,
-    dim: int,
-    importance_scores: Tensor | None = None,
+    module: Any, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> Any:
     """Prune the channels of a parameter with the smallest norms."""
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)

@@ -182,9 +182,7 @@ def samples_at(dataset: Any, indices: Sequence[Any]) -> list[Any]:
 
 
 def random_split(
-    dataset: Any,
-    lengths: Sequence[int | float],
-    generator: Generator | None = default_generator,
+    dataset: Any, lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[Any]]:
     """Split the samples of a data set at random into subsets of given lengths or fractions."""
     total = sum(lengths)
