@@ -126,7 +126,7 @@ def _is_public(module: ModuleType, name: str) -> bool:
         return False
     if name == "Tensor" or (module.__name__ == "torch" and name in GONE):
         return False
-    if "pybind11_type" in (type(found).__name__, type(type(found)).__name__):
+    if _is_of_core(found):
         return False
     home = getattr(found, "__module__", None) or type(found).__module__
     if isinstance(found, BuiltinFunctionType):
@@ -134,6 +134,13 @@ def _is_public(module: ModuleType, name: str) -> bool:
     is_error = inspect.isclass(found) and issubclass(found, Exception)
     made_here = home.startswith("torch" if is_error else module.__name__)
     return made_here or name in getattr(module, "__all__", ())
+
+
+def _is_of_core(thing: Any) -> bool:
+    """Whether a class or an instance is C++'s; classes that Python derives from such have Python's methods."""
+    if "pybind11_type" not in (type(thing).__name__, type(type(thing)).__name__):
+        return False
+    return not (inspect.isclass(thing) and any(map(inspect.isfunction, vars(thing).values())))
 
 
 def _find(package: str, section: str) -> Any:
