@@ -1,6 +1,6 @@
 """What steps of `torch_steps.py` cost besides their time: peak memory, the time to compile them, and guards.
 
-`torch_steps.py` with --memory, --compile-times or --host-times prints them.
+`torch_steps.py` with --memory, --compile-times, --host-times or --launch-times prints them.
 """
 
 from __future__ import annotations
@@ -58,6 +58,23 @@ def host_times(name: str) -> str:
     (traced,) = step.traced
     took = [min(_processor_time(call) for _ in range(9)) for call in (step, traced.around.hold)]
     return f"{name:18} a play {took[0]:9.1f} us, of which guards {took[1]:5.1f}"
+
+
+def launch_times(name: str) -> str:
+    """Milliseconds of the processor that an eager step on a GPU takes, without what the driver does: see `fake_gpu.py`."""
+    import fake_gpu
+
+    counts = fake_gpu.install()
+    import minitorch.torch as ours
+
+    step = prepared(name, ours, device="cuda")[0]
+    for _ in range(WARM_UP):
+        step()
+    before = counts()
+    step()
+    made = [b - a for a, b in zip(before, counts(), strict=True)]
+    took = min(_processor_time(step) for _ in range(60))
+    return f"{name:18} {took / 1e3:7.3f} ms; launches, copies, products by cuBLAS and by cuBLASLt: {made}"
 
 
 def _processor_time(call: Callable[[], Any]) -> float:

@@ -1,7 +1,7 @@
 """Whole training steps of `minitorch.torch` against PyTorch's, eager, side by side in one run.
 
     python benchmarks/torch_steps.py [--quick] [--compile] [--only NAME ...] [--json FILE] [--cpu-time]
-        [--device cuda] [--losses STEPS] [--compile-times] [--host-times] [--memory]
+        [--device cuda] [--losses STEPS] [--compile-times] [--host-times] [--launch-times] [--memory]
 
 A step is zero_grad, forward, loss, backward, and the optimizer's step. Both libraries start
 from one seed, and the losses of the first steps are compared before anything is timed. The
@@ -241,7 +241,7 @@ WARM_UP = 36
 TURN = {"cpu": 0.01, "cuda": 0.5}
 """Seconds that a turn lasts at least. On a GPU, 0.1 would be some twenty steps, which measure how a processor wakes up, too."""
 
-COSTS = "compile_times", "host_times", "peak_memories"
+COSTS = "compile_times", "host_times", "launch_times", "peak_memories"
 """Functions of `step_costs.py` that tell of a model what else its steps cost."""
 
 ROUNDING = 1e-3
@@ -397,6 +397,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--cpu-time", action="store_true", help="processor time of one core")
     parser.add_argument("--losses", type=int, default=0, help="compare so many steps' losses")
     parser.add_argument("--compile-times", action="store_true", help="how long first programs take")
+    parser.add_argument(
+        "--launch-times", action="store_true", help="eager steps on a GPU that computes nothing"
+    )
     parser.add_argument("--host-times", action="store_true", help="what guards take of a play")
     parser.add_argument(
         "--memory",
