@@ -12,7 +12,7 @@ from ..dtypes import from_numpy_dtype
 from ..interpreters import installed
 from ..ops.writes import rebase
 from ..tensor import Tensor, edge_of, make_view, tracks
-from .graph import Layout, Node, layout_at, modes
+from .graph import Node, layout_at, modes
 from .saved import FREED, Saved, save
 
 
@@ -74,13 +74,10 @@ class FunctionNode(Node):
         self.function = function
         self.ctx = ctx
         self.saved: list[Any] | None = None
-        self.layouts: list[Layout | None] = []
+        self.layouts = []
 
     def name(self) -> str:
         return f"{self.function.__name__}Backward"
-
-    def layout_of(self, output: int) -> Layout | None:
-        return self.layouts[output]
 
     def release(self) -> None:
         self.saved = None

@@ -61,6 +61,7 @@ class Node:
     edges: Sequence[Edge | None] = ()
     number: float  # a whole one, unless it was made later than it stands for
     layout: Layout | None = None  # of its output; None where it has several, or any
+    layouts: Any = None  # a list, of several outputs
     last_leaf: int | None = None  # the input that, as a leaf, is reached after the others
     # Class-level until they are set, so that making a node is cheap.
     hooks: dict[str, Hooks] | None = None
@@ -80,7 +81,7 @@ class Node:
 
     def layout_of(self, output: int) -> Layout | None:
         """The shape and type of an output, which its gradient must have."""
-        return self.layout
+        return self.layout if self.layouts is None else self.layouts[output]
 
     def name(self) -> str:
         """The name that Torch gives this operation."""
@@ -341,7 +342,12 @@ def _send(
         end, output = edge
         if wanted and end not in wanted:
             continue
-        gradient = _fit(gradient, end, output)
+        if isinstance(end, Node):
+            layout = end.layout if end.layouts is None else end.layouts[output]
+        else:
+            layout = end._array.shape, end._array.dtype
+        if layout is not None:
+            gradient = _fit(gradient, *layout)
         if output or end in waiting:
             _add(waiting, end, output, gradient)
         else:
@@ -350,6 +356,8 @@ def _send(
 
 def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
     """One node's backward with its hooks; with anomaly detection, errors name where it was made."""
+    if node.hooks is None and not installed and not modes.anomaly:
+        return node.backward(outputs)  # type: ignore[arg-type]
     if node.hooks is not None:
         for hook in list(node.hooks["before"].values()):
             outputs = list(hook(tuple(outputs)) or outputs)
@@ -409,15 +417,8 @@ def _checked(changed: Any, gradient: Tensor) -> Tensor:
     return changed
 
 
-def _fit(gradient: Tensor, end: Node | Tensor, output: int) -> Tensor:
+def _fit(gradient: Tensor, shape: tuple[int, ...], kind: Any) -> Tensor:
     """Undo broadcasting: sum where forward copied; and give the input's type back."""
-    if isinstance(end, Node):
-        layout = end.layout_of(output)
-        if layout is None:
-            return gradient
-        shape, kind = layout
-    else:
-        shape, kind = end._array.shape, end._array.dtype
     if gradient.is_sparse:
         return gradient
     array = gradient._array

@@ -134,18 +134,19 @@ def _check_attention(
 ) -> None:
     if query.dtype.kind < dtypes.FLOATING:
         raise RuntimeError(f"expected scalar type Float but found {kind_name(query._array)}")
-    shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
             f"{kind_name(query._array)} key.dtype: {kind_name(key._array)} and value.dtype: {kind_name(value._array)} instead."
         )
+    fault = ""
     if min(query.ndim, key.ndim, value.ndim) < 2:
-        raise RuntimeError(
-            f"Expected query, key, and value to all be at least 2 dimensional, but got {shapes}."
-        )
-    if query._array.shape[-1] != key._array.shape[-1]:
-        raise RuntimeError(f"query and key must have the same last size, but got {shapes}.")
+        fault = "Expected query, key, and value to all be at least 2 dimensional"
+    elif query._array.shape[-1] != key._array.shape[-1]:
+        fault = "query and key must have the same last size"
+    if fault:
+        shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
+        raise RuntimeError(f"{fault}, but got {shapes}.")
     if is_causal and mask is not None:
         raise RuntimeError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"

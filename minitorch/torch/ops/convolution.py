@@ -128,6 +128,8 @@ WEIGHT = Op(
 
 def per_dimension(name: str, value: Any, dims: int) -> Sizes:
     """One number for each dimension, from one for all or one for each."""
+    if type(value) is tuple and len(value) == dims and all(map(_is_small, value)):
+        return value
     values = plain_integers(value, "conv", name)
     if len(values) == 1:
         return values * dims
@@ -137,6 +139,10 @@ def per_dimension(name: str, value: Any, dims: int) -> Sizes:
             f"convolution dimensions, but got {name}={list(values)}"
         )
     return values
+
+
+def _is_small(value: Any) -> bool:
+    return type(value) is int and -(1 << 31) < value < 1 << 31
 
 
 def _same_type(input: Tensor, bias: Any, padding: Any) -> Any:
@@ -149,24 +155,26 @@ def _same_type(input: Tensor, bias: Any, padding: Any) -> Any:
 def _check_operands(name: str, dims: int, input: Tensor, weight: Tensor, bias: Any) -> None:
     check_tensor(name, input)
     check_tensor(name, weight, "weight")
-    if input.ndim not in (dims + 1, dims + 2):
+    array = input._array
+    if array.ndim not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of "
             f"size: {list(input.shape)}"
         )
-    if weight.ndim != dims + 2:
+    if weight._array.ndim != dims + 2:
         raise RuntimeError(
             f"{name}: expected a {dims + 2}-dimensional weight, but got one of size {list(weight.shape)} "
             f"for input of size {list(input.shape)}"
         )
     for other in (weight, bias):
-        if other is not None and other.dtype is not input.dtype:
+        if other is not None and other._array.dtype != array.dtype:
             raise RuntimeError(
                 f"Input type ({kind_name(input._array)}) and weight or bias type "
                 f"({kind_name(other._array)}) should be the same in {name}"
             )
-    kinds = "fcViu" if "transpose" not in name or input.dtype is dtypes.int64 else "fcV"
-    require_floats(f"slow_{name}_cpu", input._array, kinds)
+    if array.dtype.kind not in "fcV":
+        whole = "transpose" not in name or input.dtype is dtypes.int64
+        require_floats(f"slow_{name}_cpu", array, "iu" if whole else "")
 
 
 def _same_padding(
@@ -198,7 +206,7 @@ def _declare_convolution(dims: int) -> Callable[..., Tensor]:
             per_dimension("stride", stride, dims),
             per_dimension("dilation", dilation, dims),
         )
-        batched = input if input.ndim == dims + 2 else input.unsqueeze(0)
+        batched = input if input._array.ndim == dims + 2 else input.unsqueeze(0)
         if padding == "same":
             batched, edges = _same_padding(batched, weight.shape[2:], steps, reach)
         elif isinstance(padding, str) and padding != "valid":
@@ -209,7 +217,7 @@ def _declare_convolution(dims: int) -> Callable[..., Tensor]:
         out = bind(CONVOLUTION, (batched, weight, bias), params)
         if not batched._array.shape[1]:  # of no channels come none, in Torch
             out = out[:, :0]
-        return out if input.ndim == dims + 2 else out.squeeze(0)
+        return out if batched is input or batched.ndim == input.ndim else out.squeeze(0)
 
     call.__name__ = name
     call.__doc__ = f"The convolution of an input with {dims} spatial dimensions."

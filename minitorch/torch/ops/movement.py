@@ -139,6 +139,8 @@ def _inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _as_before(g: Any, shapes: Any) -> Any:
+    if g._array.flags.c_contiguous:
+        return bind(VIEW, (g,), {"shape": shapes[0]})
     return g.reshape(shapes[0])
 
 
@@ -167,6 +169,7 @@ def view(self: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """The same memory with another shape or dtype."""
     if dtype is not None or (len(shape) == 1 and isinstance(shape[0], dtypes.dtype)):
         return _view_as_type(self, dtype or shape[0])
+    shape = shape[0] if len(shape) == 1 and type(shape[0]) is tuple else shape
     return bind(VIEW, (self,), {"shape": shape})
 
 
@@ -201,6 +204,7 @@ def _view_as_type(input: Tensor, kind: dtypes.dtype) -> Tensor:
 def reshape(input: Tensor, *shape: Any, **named: Any) -> Tensor:
     """The same elements in another shape: a view if possible, else a copy."""
     array, wanted = input._array, shape or (named["shape"],)
+    wanted = wanted[0] if len(wanted) == 1 and type(wanted[0]) is tuple else wanted
     if not array.flags.c_contiguous:
         wanted = _inferred(sizes_of(wanted), array.size)
         if _reshaped(array, wanted) is None:

@@ -151,7 +151,6 @@ class OpNode(Node):
 
     plan: Plan
     saved: list[Any] | None
-    layouts: list[Layout] | None = None  # of several outputs
     appearance: tuple[str, Sequence[Edge | None]] | None = None  # that programs see, if another
 
     def save_outputs(self, outputs: Sequence[Tensor]) -> None:
@@ -189,9 +188,6 @@ class OpNode(Node):
             return found
         none = {i for i, arg in enumerate(op.args) if op.gradients[arg] is None}
         return tuple(f for i, f in enumerate(found) if i not in none or f[0] is not None)
-
-    def layout_of(self, output: int) -> Layout | None:
-        return self.layout if self.layouts is None else self.layouts[output]
 
     def keeps_tensors(self) -> bool:
         if self.plan.op.keeps_tensors and self.saved:

@@ -339,16 +339,23 @@ def _need_several(shape: Shape) -> None:
 
 
 def _check_channels(name: str, input: Tensor, *vectors: Tensor | None) -> None:
-    require_floats(f"{name}", input._array)
+    array = input._array
+    require_floats(name, array)
     check_types(input, *vectors)
-    if input.ndim < 2:
+    if array.ndim < 2:
         raise RuntimeError(
             f"{name}: expected at least 2 dimensions, but got input of size {list(input.shape)}"
         )
+    channels = array.shape[1]
+    for x in vectors:
+        if x is not None and x._array.shape != (channels,):
+            break
+    else:
+        return
     for what, x in zip(("running_mean", "running_var", "weight", "bias"), vectors, strict=True):
         if x is not None and what.startswith("running") and x.ndim != 1:
             raise RuntimeError(f"{name}: expected {what} of 1 dimension, but got {list(x.shape)}")
-        if x is not None and x._array.size != input._array.shape[1]:
+        if x is not None and x._array.size != channels:
             raise RuntimeError(
                 f"{what} should contain {input.shape[1]} elements not {x.numel()}: {name} of {list(input.shape)}"
             )

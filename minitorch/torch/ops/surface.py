@@ -191,7 +191,9 @@ def assign(target: Tensor, result: Tensor, name: str) -> Tensor:
 def check_no_gradient(name: str, **arguments: Any) -> None:
     """RuntimeError if an argument requires a gradient that Torch does not compute."""
     for argument, value in arguments.items():
-        if isinstance(value, Tensor) and modes.grad and tracks(value):
+        if not isinstance(value, Tensor) or not (value._requires_grad or value._base is not None):
+            continue
+        if modes.grad and tracks(value):
             raise RuntimeError(
                 f"The function '{name}' is not differentiable with respect to argument '{argument}'. "
                 "This input cannot have requires_grad True."
