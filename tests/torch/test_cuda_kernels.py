@@ -24,7 +24,7 @@ from minitorch.torch.formulas.geometry import Geometry
 from .kernels_on_cpu import Numbers, Parts, Places, compiled, run
 
 ALL = (
-    row_sources.COMBINE, reduction_sources.SUMS_OF_ROWS, sources.JOIN, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, mean_sources.MEANS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
+    row_sources.COMBINE, reduction_sources.SUMS_OF_ROWS, sources.JOIN, sources.PUT, sources.CROSS_ENTROPY, sources.EMBEDDING, sources.WINDOWS, mean_sources.MEANS, sources.ATTENTION, sources.SHARES, sources.RECURRENT,
 )  # fmt: skip
 RANDOM = np.random.default_rng(0)
 
@@ -41,6 +41,20 @@ def normal(*shape: int) -> Any:
 
 def close(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+
+
+class Bytes(ctypes.Structure):
+    _fields_ = [("of", ctypes.c_longlong * 480)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 3840])
+def test_bytes_that_travel_with_a_launch(library, size):
+    given = RANDOM.integers(0, 256, size, dtype=np.uint8)
+    out = np.full(size + 1, 77, np.uint8)
+    held = Bytes.from_buffer_copy(given.tobytes().ljust(3840, b"\0"))
+    run(library, "put", 1, 64, held, out, ctypes.c_int(size))
+    assert (out[:size] == given).all()
+    assert out[size] == 77
 
 
 def test_sums_of_rows(library):

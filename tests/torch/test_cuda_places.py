@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -140,3 +141,15 @@ def test_quotients_are_rounded_down_once():
         found, right = whole.cuda() // by.cuda(), whole // by
         assert found.dtype is right.dtype
         torch.testing.assert_close(found.cpu(), right, rtol=0, atol=0, equal_nan=True)
+
+
+def test_operations_use_the_gpu_of_their_arrays(gpu, monkeypatch):
+    if gpu.count() < 2:
+        pytest.skip("there is one GPU")
+    used: list[int] = []
+    x, y = torch.ones(3, device="cuda:1"), torch.ones(3, device="cuda:0")
+    monkeypatch.setattr(gpu, "on", lambda where: used.append(where.index) or nullcontext())
+    assert (x + x).device.index == 1
+    y.exp()
+    x.add_(y.to("cuda:1"))
+    assert [i for k, i in enumerate(used) if not k or i != used[k - 1]] == [1, 0, 1]

@@ -104,6 +104,10 @@ class Backend:
         """An array over memory of the device that another library lends."""
         raise NotImplementedError
 
+    def computing(self, op: Any, where: device) -> Callable[..., Any]:
+        """What computes a record from arrays of a device."""
+        return self.kernels.get(op.name) or partial(self.compute, op, where)
+
     def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
         """What a record without a kernel computes: NumPy's functions, left to the arrays' own class."""
         result = op.compute(*arrays, **params)
@@ -335,8 +339,9 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
             arrays[i] = backend.from_numpy(x, where)
         elif kind in ARRAYS:
             _check_same(where, ARRAYS[kind].device_of(x))
-    kernel = backend.kernels.get(op.name) if method == "compute" else None
-    return kernel or partial(getattr(backend, method), op, where)
+    return (
+        backend.computing(op, where) if method == "compute" else partial(backend.write, op, where)
+    )
 
 
 def computed(op: Any, arrays: list[Any], params: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from ..interface import Array
 from . import flash_attention, long_attention
 from .sources import ATTENTION
 from .tiled_sources import TILED
-from .typed_kernels import BY_KIND, kernel_for
+from .typed_kernels import BY_KIND, WIDE, kernel_for, scratch
 
 LANES = 32
 BLOCK = 128
@@ -53,38 +53,39 @@ def _struct(strides: tuple[int, ...], itemsize: int) -> bytes:
 def _fits(*arrays: Array) -> bool:
     """Whether arrays are stacks of matrices with the same number of samples and heads, and rows without gaps."""
     first = arrays[0]
-    return (
-        2 <= first.ndim <= 4
-        and first.dtype in BY_KIND
-        and all(
-            x.dtype == first.dtype and x.shape[:-2] == first.shape[:-2] and x.strides[-1] == x.itemsize
-            and x.size and x.shape[-1] <= WIDEST for x in arrays
-        )
-    )  # fmt: skip
+    kind, outer = first.dtype, first.shape[:-2]
+    if kind not in BY_KIND or not 2 <= first.ndim <= 4:
+        return False
+    for x in arrays:
+        *others, _, width = x.shape
+        if (*others,) != outer or width > WIDEST or not x.size:
+            return False
+        if x.strides[-1] != kind.itemsize or (x.dtype is not kind and x.dtype != kind):
+            return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _sizes(query: tuple[int, ...], key: tuple[int, ...], wide: int) -> tuple[int, ...]:
+    """How many heads a sample has, queries, keys, and how wide queries and values are; and how many heads there are."""
+    outer = query[:-2]
+    return outer[-1] if outer else 1, query[-2], key[-2], query[-1], wide, prod(outer)
 
 
 def _run(name: str, arrays: tuple[Any, ...], given: tuple[Array, ...], rows: int, scale: float, causal: bool) -> None:  # fmt: skip
     """Launch a kernel for `rows` queries or keys of each head of a query, key and value."""
     query, key, value = given
-    outer = query.shape[:-2]
-    count = prod(outer) * rows
-    each = next(e for e in _sources if e * LANES >= max(query.shape[-1], value.shape[-1]))
-    sizes = (
-        outer[-1] if outer else 1,
-        query.shape[-2],
-        key.shape[-2],
-        query.shape[-1],
-        value.shape[-1],
-    )
-    widest, heads = max(sizes[3:]), prod(outer)
-    if widest <= TILED_WIDTHS[-1] and query.itemsize <= 4 and heads < 1 << 16:
-        source = _tiled[next(w for w in TILED_WIDTHS if w >= widest)]
+    *sizes, heads = _sizes(query.shape, key.shape, value.shape[-1])
+    widest, kind = max(sizes[3:]), query.dtype
+    if widest <= TILED_WIDTHS[-1] and kind.itemsize <= 4 and heads < 1 << 16:
+        source = _tiled[TILED_WIDTHS[widest > TILED_WIDTHS[0]]]
         grid = -(-rows // TILE), heads, 2 if name == "attention_by_key" else 1
         args = (*arrays, *sizes, scale, causal)
-        kernel_for(source, f"tiled_{name}", query.dtype)(grid, (256,), args)
+        kernel_for(source, f"tiled_{name}", kind)(grid, (256,), args)
         return
+    each, count = next(e for e in _sources if e * LANES >= widest), heads * rows
     args = (*arrays, *sizes, scale, causal, count)
-    kernel = kernel_for(_sources[each], name, query.dtype)
+    kernel = kernel_for(_sources[each], name, kind)
     kernel((-(-count * LANES // BLOCK),), (BLOCK,), args)
 
 
@@ -110,13 +111,12 @@ def attention(
     query: Array, key: Array, value: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array] | None:
     """The values mixed by softmax(scale query keyᵀ), and what the backward needs of each query."""
-    if mask is not None or not _fits(query, key, value):
-        return None
+    if mask is not None or not _fits(query, key, value) or key.shape[-2] != value.shape[-2]:
+        return None  # of wrong shapes the formula tells
     out = _beside(query, query.shape[-2], value.shape[-1])
     if scale > 0 and flash_attention.fits(query, key, value):
         return out, flash_attention.forward(query, key, value, out, scale, causal)
-    wide = np.float64 if query.dtype == np.float64 else np.float32
-    sums = cupy.ndarray((*query.shape[:-1], 1, 2), wide)
+    sums = cupy.ndarray((*query.shape[:-1], 1, 2), WIDE[query.dtype])
     if _is_long(query, key):
         long_attention.forward(query, key, value, out, sums, scale, causal)
         return out, sums
@@ -147,21 +147,13 @@ def attention_backward(
         long_attention.backward(grad, given, shares, tuple(made), scale, causal)
         return tuple(x.astype(query.dtype, copy=False) for x in made)
     by_query, by_key, by_value = map(_like, given)
-    dots = cupy.ndarray(query.shape[:-1], shares.dtype)
+    dots = scratch(query.shape[:-1], shares.dtype)
     inputs = [_places(x) for x in (grad, *given)]
-    arrays = (grad, *given, shares, by_query, dots, *inputs, _places(by_query))
+    read = grad, *given, shares
+    arrays = (*read, by_query, dots.ptr, *inputs, _places(by_query))
     _run("attention_by_query", arrays, given, query.shape[-2], scale, causal)
-    arrays = (
-        grad,
-        *given,
-        shares,
-        dots,
-        by_key,
-        by_value,
-        *inputs,
-        _places(by_key),
-        _places(by_value),
-    )
+    to = _places(by_key), _places(by_value)
+    arrays = (*read, dots.ptr, by_key, by_value, *inputs, *to)
     _run("attention_by_key", arrays, given, key.shape[-2], scale, causal)
     return by_query, by_key, by_value
 

@@ -12,6 +12,7 @@ import os
 import traceback
 import warnings
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import zip_longest
 from typing import Any
@@ -50,6 +51,7 @@ class Cuda(Backend):
 
     def __init__(self) -> None:
         self.on_cpu: dict[Case, str] = {}
+        self._computing: dict[tuple[Any, int | None], Any] = {}  # by records and devices
         self._written: set[Case] = set()  # by records that are known to write here
         self._devices: dict[int, device] = {}
         self._generators: dict[int, Any] = {}
@@ -68,21 +70,41 @@ class Cuda(Backend):
     def readable(self, array: Array) -> Array:
         return self.to_numpy(array)  # which raises what kernels have noted
 
-    def compute(self, op: Any, where: device, *arrays: Any, **params: Any) -> Any:
+    def computing(self, op: Any, where: device) -> Any:
         """A record by a kernel, or by NumPy's functions; where they do not reach this device, on the CPU.
 
         An error of the CPU's is the caller's to see: the input was at fault.
         """
-        if "generator" in params and params["generator"] is None:
-            params["generator"] = self.generator(where.index or 0)
-        try:
-            if (result := self.by_kernel(op, arrays, params)) is not None:
-                return result
-            return self._by_formula(op, where, arrays, params)
-        except self.out_of_memory as error:
-            raise OutOfMemoryError(f"CUDA out of memory. {error}") from None
+        key = op, where.index
+        found = self._computing.get(key)
+        if found is None:
+            found = self._computing[key] = self.kernels.get(op.name) or self._chosen(op, where)
+        return found
+
+    def _chosen(self, op: Any, where: device) -> Any:
+        """A kernel of ours if it can, else a formula; on the arrays' GPU, where there are several."""
+        kernel = self.kernel_of(op)
+
+        def compute(*arrays: Any, **params: Any) -> Any:
+            try:
+                result = None if kernel is None else kernel(*arrays, **params)
+                return self._by_formula(op, where, arrays, params) if result is None else result
+            except self.out_of_memory as error:
+                raise OutOfMemoryError(f"CUDA out of memory. {error}") from None
+
+        def compute_there(*arrays: Any, **params: Any) -> Any:
+            with self.on(where):
+                return compute(*arrays, **params)
+
+        return compute_there if self.only is None else compute
+
+    def on(self, where: device) -> AbstractContextManager[Any]:
+        """Use a device for a while."""
+        return nullcontext()
 
     def _by_formula(self, op: Any, where: device, arrays: Any, params: dict[str, Any]) -> Any:
+        if "generator" in params and params["generator"] is None:
+            params["generator"] = self.generator(where.index or 0)
         shapes = [x.shape for x in arrays if isinstance(x, self.array)]
         check_size(max(map(math.prod, shapes), default=0))
         if op.scalar is not None:
@@ -169,8 +191,8 @@ class Cuda(Backend):
             stacklevel=6,
         )
 
-    def by_kernel(self, op: Any, arrays: Any, params: dict[str, Any]) -> Any:
-        """What a kernel of the device computes; None where there is none for these arrays."""
+    def kernel_of(self, op: Any) -> Any:
+        """What computes a record by a kernel, or finds that it cannot, and returns None; None where there is nothing."""
         return None
 
     # --- Random numbers ----------------------------------------------------------------------------------

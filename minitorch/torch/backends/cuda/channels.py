@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
-import numpy as np
 
 from ..interface import Array
 from .channel_sources import PARTS, RUNNING, SOURCE
-from .typed_kernels import fit, kernel_for, pointer
+from .typed_kernels import WIDE, fit, kernel_for, pointer, scratch
 
 BLOCK = 512
 PART = 256
 """How many threads share a part of a channel."""
 
 
-def _sizes(x: Array) -> tuple[int, int, int]:
+@lru_cache(maxsize=512)
+def _sizes(shape: tuple[int, ...]) -> tuple[int, int, int]:
     """How many channels there are, how many numbers of one a sample has, and how many all samples have."""
-    channels = x.shape[1]
-    return channels, x.size // (x.shape[0] * channels), x.size // channels
+    samples, channels, *places = shape
+    return channels, prod(places), samples * prod(places)
 
 
 def _parts(channels: int, rest: int, n: int) -> int:
@@ -45,21 +46,21 @@ def batch_norm(
     """Each channel centred and scaled; its mean, its scale and its variance."""
     if input.ndim < 2 or not fit(input, *(v for v in (weight, bias) if v is not None)):
         return None
-    wide = np.dtype(np.float64 if input.dtype == np.float64 else np.float32)
-    sizes = _sizes(input)
-    out = cupy.ndarray(input.shape, input.dtype)
-    facts = [cupy.ndarray((sizes[0],), wide) for _ in range(3)]
+    kind, shape = input.dtype, input.shape
+    wide, sizes = WIDE[kind], _sizes(shape)
+    out, vector = cupy.ndarray(shape, kind), sizes[:1]
+    facts = cupy.ndarray(vector, wide), cupy.ndarray(vector, wide), cupy.ndarray(vector, wide)
     given = pointer(weight), pointer(bias), out, *facts
     count, shared = _shared(sizes)
     if count == 1:
         args = (input, *given, *sizes, eps)
-        kernel_for(SOURCE, "batch_norm", input.dtype)((sizes[0],), (BLOCK,), args)
+        kernel_for(SOURCE, "batch_norm", kind)(vector, (BLOCK,), args)
         return out, *facts
-    parts = cupy.ndarray((sizes[0], count, 2), wide)
+    parts = scratch((sizes[0], count, 2), wide)
     grid = (count, sizes[0])
-    kernel_for(PARTS, "batch_norm_parts", input.dtype)(grid, (PART,), (input, parts, *shared))
-    args = (input, parts, *given, *shared, eps)
-    kernel_for(PARTS, "batch_norm_of_parts", input.dtype)(grid, (PART,), args)
+    kernel_for(PARTS, "batch_norm_parts", kind)(grid, (PART,), (input, parts.ptr, *shared))
+    args = (input, parts.ptr, *given, *shared, eps)
+    kernel_for(PARTS, "batch_norm_of_parts", kind)(grid, (PART,), args)
     return out, *facts
 
 
@@ -69,23 +70,24 @@ def batch_norm_backward(
     """The gradients of a batch norm by its input, its weight and its bias."""
     if input.ndim < 2 or not fit(grad, input, *(v for v in (weight,) if v is not None)):
         return None
-    sizes = _sizes(input)
-    out = cupy.ndarray(input.shape, input.dtype)
-    sums = [cupy.ndarray((sizes[0],), mean.dtype) for _ in range(2)]
+    kind, wide, shape = input.dtype, mean.dtype, input.shape
+    sizes = _sizes(shape)
+    out, vector = cupy.ndarray(shape, kind), sizes[:1]
+    sums = cupy.ndarray(vector, wide), cupy.ndarray(vector, wide)
     count, shared = _shared(sizes)
     if count == 1:
         args = (grad, input, pointer(weight), mean, r, out, *sums, *sizes)
-        kernel_for(SOURCE, "batch_norm_backward", input.dtype)((sizes[0],), (BLOCK,), args)
+        kernel_for(SOURCE, "batch_norm_backward", kind)(vector, (BLOCK,), args)
     else:
-        parts = cupy.ndarray((sizes[0], count, 2), mean.dtype)
+        parts = scratch((sizes[0], count, 2), wide)
         grid = (count, sizes[0])
-        args = (grad, input, mean, r, parts, *shared)
-        kernel_for(PARTS, "batch_norm_backward_parts", input.dtype)(grid, (PART,), args)
-        args = (grad, input, pointer(weight), mean, r, parts, out, *sums, *shared)
-        kernel_for(PARTS, "batch_norm_backward_of_parts", input.dtype)(grid, (PART,), args)
-    if mean.dtype == input.dtype:
+        args = (grad, input, mean, r, parts.ptr, *shared)
+        kernel_for(PARTS, "batch_norm_backward_parts", kind)(grid, (PART,), args)
+        args = (grad, input, pointer(weight), mean, r, parts.ptr, out, *sums, *shared)
+        kernel_for(PARTS, "batch_norm_backward_of_parts", kind)(grid, (PART,), args)
+    if wide == kind:
         return out, *sums
-    return out, *(v.astype(input.dtype) for v in sums)
+    return out, *(v.astype(kind) for v in sums)
 
 
 def move_running(

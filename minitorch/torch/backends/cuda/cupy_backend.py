@@ -57,9 +57,10 @@ class CupyCuda(Cuda):
         self._random: dict[Any, Any] = {}
         self.set_precision(get_float32_matmul_precision())
         from .cupy_graph import raise_noted
-        from .kernels import FORMULAS, by_kernel, compute_into
+        from .kernels import FORMULAS, compute_into, kernel_of, put
 
-        self.by_kernel, self.compute_into, self.formulas = by_kernel, compute_into, FORMULAS
+        self.kernel_of, self.formulas, self.put = kernel_of, FORMULAS, put
+        self.compute_into = compute_into if self.only else self._compute_into
         self.raise_noted = raise_noted
 
     def set_precision(self, precision: str) -> None:
@@ -91,8 +92,27 @@ class CupyCuda(Cuda):
     def update(self, formula: Any, columns: Any, numbers: Any) -> None:
         from .elementwise import update
 
-        if not update(formula, columns, numbers):
-            super().update(formula, columns, numbers)
+        gpus: dict[int, list[int]] = {}
+        for k, x in enumerate(columns[0]):
+            gpus.setdefault(x.data.device_id, []).append(k)
+        for gpu, members in gpus.items():
+            own, given = columns, numbers
+            if len(gpus) > 1:
+                own = [[column[k] for k in members] for column in columns]
+                given = [numbers[k] for k in members]
+            with self.on(device("cuda", gpu)):
+                if not update(formula, own, given):
+                    super().update(formula, own, given)
+
+    def _compute_into(self, op: Any, arrays: Any, params: dict[str, Any]) -> bool:
+        from .kernels import compute_into
+
+        with self.on(self.device_of(arrays[0])):
+            return compute_into(op, arrays, params)
+
+    def write(self, op: Any, where: device, target: Array, *others: Any, **params: Any) -> None:
+        with self.on(where):
+            super().write(op, where, target, *others, **params)
 
     def fill_random(self, launch: Any, seed: int, offset: int, kind: Any, where: device) -> Array:
         return self._fill("draw", launch, (seed, offset), kind, where)
@@ -112,7 +132,7 @@ class CupyCuda(Cuda):
             kernel = self._random[key] = Kernel(source, name)
         whole = recipe.base in ("word", "pair")
         numbers = [v % (1 << 64) if whole else launch.wide.type(v) for v in (recipe.a, recipe.b)]
-        with self._on(where):
+        with self.on(where):
             out = cupy.ndarray((launch.n,), kind)
             kernel((launch.blocks,), (BLOCK,), (out, launch.n, *state, *numbers))
         return out
@@ -122,7 +142,7 @@ class CupyCuda(Cuda):
     def new_graph(self, where: device, split: bool) -> Any:
         from .cupy_graph import CupyGraph
 
-        with self._on(where):
+        with self.on(where):
             return CupyGraph(split)
 
     def fill_from_words(
@@ -152,12 +172,12 @@ class CupyCuda(Cuda):
 
     def empty(self, shape: Shape, dtype: Any, where: device) -> Array:
         check_size(prod(shape))
-        with self._on(where):
+        with self.on(where):
             return cupy.ndarray(shape, dtype)
 
     def zeros(self, shape: Shape, dtype: Any, where: device) -> Array:
         check_size(prod(shape))
-        with self._on(where):
+        with self.on(where):
             return cupy.zeros(shape, dtype)
 
     def strided(self, array: Array, shape: Shape, strides: Shape) -> Array:
@@ -167,13 +187,14 @@ class CupyCuda(Cuda):
 
     def from_numpy(self, array: np.ndarray, where: device) -> Array:
         refuse_writing()
-        with self._on(where):
+        with self.on(where):
             if self.is_pinned(array) and array.flags.c_contiguous:
                 made = cupy.ndarray(array.shape, array.dtype)
                 made.set(array)  # without a copy on the way
                 cupy.cuda.get_current_stream().synchronize()
                 return made
-            return cupy.asarray(array, order="K")
+            made = self.put(array)
+            return cupy.asarray(array, order="K") if made is None else made
 
     def to_numpy(self, array: Array) -> np.ndarray:
         refuse_reading()
@@ -182,8 +203,7 @@ class CupyCuda(Cuda):
         return found
 
     @contextmanager
-    def _on(self, where: device) -> Iterator[None]:
-        """Be on a device for a while."""
+    def on(self, where: device) -> Iterator[None]:
         try:
             if where.index == cupy.cuda.runtime.getDevice():
                 yield

@@ -8,7 +8,9 @@ Half precision is computed in float32 and rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from math import prod
+from struct import pack
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -259,10 +261,14 @@ class _Given(Code):
     __hash__ = None  # type: ignore[assignment]
 
 
+TABLE = 480
+"""How many numbers the table of a launch has at most: a kernel's arguments are 4,096 bytes."""
+
+
 def update(
     formula: Callable[..., tuple[Any, ...]], columns: Sequence[list[Array]], numbers: Sequence[Any]
 ) -> bool:
-    """A step of an optimizer for all parameters that share their numbers, each in one launch.
+    """A step of an optimizer, in one launch for as many parameters that share their numbers as its table holds.
 
     Returns:
         False where there is no kernel for it, and nothing was done
@@ -270,17 +276,17 @@ def update(
     kind = columns[0][0].dtype
     if not _fit_update(columns):
         return False
-    groups: dict[Any, list[int]] = {}
-    for k, own in enumerate(numbers):
-        groups.setdefault(tuple(map(float, own)), []).append(k)
-    for own, members in groups.items():
-        key = formula, kind, len(columns), tuple(n != 0 for n in own)
-        launch = _kernels.get(key)
-        if launch is None:
-            launch = _kernels[key] = _update_kernel(formula, TYPES[kind][0], len(columns), own)
-        if not launch:
-            return False
-        _launch_update(launch, [[c[k] for k in members] for c in columns], kind.type, own)
+    groups: dict[Any, Any] = {}
+    if numbers.count(numbers[0]) == len(numbers):
+        groups[tuple(map(float, numbers[0]))] = range(len(numbers))
+    else:
+        for k, own in enumerate(numbers):
+            groups.setdefault(tuple(map(float, own)), []).append(k)
+    launches = [(_kernel_for_update(formula, kind, len(columns), own), own) for own in groups]
+    if not all(launch for launch, _ in launches):
+        return False
+    for (launch, own), members in zip(launches, groups.values(), strict=True):
+        _launch_update(launch, columns, members, [kind.type(n) for n in own])
     return True
 
 
@@ -288,31 +294,37 @@ def update_from_words(
     formula: Callable[..., tuple[Any, ...]], columns: Sequence[list[Array]], numbers: Sequence[float], graph: Any, place: int
 ) -> bool:  # fmt: skip
     """A step of an optimizer in a graph, whose numbers are words at a place; False where there is no kernel for it."""
-    kind = columns[0][0].dtype
     if not _fit_update(columns):
         return False
-    key = formula, kind, len(columns), tuple(n != 0 for n in numbers), "from words"
-    launch = _kernels.get(key)
-    if launch is None:
-        name, own = TYPES[kind][0], tuple(numbers)
-        launch = _kernels[key] = _update_kernel(formula, name, len(columns), own, from_words=True)
-    if not launch:
-        return False
-    table, grid = _table_of(columns)
-    if grid:
-        args = graph.constant(table), len(columns[0]), graph.address(place)
-        launch((grid,), (BLOCK,), args)
-    return True
+    kind = columns[0][0].dtype
+    launch = _kernel_for_update(formula, kind, len(columns), tuple(numbers), from_words=True)
+    if launch:
+        _launch_update(launch, columns, range(len(columns[0])), [graph.address(place)])
+    return bool(launch)
 
 
 def _fit_update(columns: Sequence[list[Array]]) -> bool:
     """Whether arrays are of one type that kernels compute in, without gaps."""
     kind = columns[0][0].dtype
-    return kind.char in "fd" and all(
-        type(x) is cupy.ndarray and x.dtype == kind and x._c_contiguous
-        for column in columns
-        for x in column
-    )
+    for column in columns:
+        for x in column:
+            if type(x) is not cupy.ndarray or not x._c_contiguous:
+                return False
+            if x.dtype is not kind and x.dtype != kind:
+                return False
+    return kind.char in "fd"
+
+
+def _kernel_for_update(
+    formula: Callable[..., Any], kind: Any, columns: int, numbers: tuple[Any, ...], from_words: bool = False
+) -> Any:  # fmt: skip
+    """A kernel for a formula; False where there is none. Which numbers are 0 is part of it."""
+    key = formula, kind, columns, tuple(n != 0 for n in numbers), from_words
+    found = _kernels.get(key)
+    if found is None:
+        found = _update_kernel(formula, TYPES[kind][0], columns, numbers, from_words)
+        _kernels[key] = found
+    return found
 
 
 def _update_kernel(
@@ -331,9 +343,9 @@ def _update_kernel(
     except Unsupported:
         return False
     written = [0, *range(2, columns)]  # all but the gradient
-    reads = " ".join(f"T x{i} = ((T*)table[{i} * count + p])[i];" for i in range(columns))
+    reads = " ".join(f"T x{i} = ((T*)table.of[{i} * count + p])[i];" for i in range(columns))
     writes = " ".join(
-        f"((T*)table[{i} * count + p])[i] = {r.name};"
+        f"((T*)table.of[{i} * count + p])[i] = {r.name};"
         for i, r in zip(written, results, strict=True)
     )
     given = "".join(f", T c{i}" for i in range(len(numbers)))
@@ -344,19 +356,20 @@ def _update_kernel(
     source = f"""{HEAD}
 typedef {kind} T;
 {PRELUDE}
-extern "C" __global__ void kernel(
-    const long long* table, int count{given}) {{
+struct Table {{ long long of[{TABLE}]; }};
+extern "C" __global__ void kernel(Table table, int count{given}) {{
   {read}
   // the rows of the table after the arrays' addresses: sizes, and which block each array begins with
-  const long long* sizes = table + {columns} * count;
-  const long long* first = sizes + count;
-  int low = 0, high = count - 1;
-  while (low < high) {{ int middle = (low + high + 1) / 2; if (first[middle] <= blockIdx.x) low = middle; else high = middle - 1; }}
+  int sizes = {columns} * count, first = sizes + count, low = 0, high = count - 1;
+  while (low < high) {{
+    int middle = (low + high + 1) / 2;
+    if (table.of[first + middle] <= blockIdx.x) low = middle; else high = middle - 1;
+  }}
   int p = low;
-  long long base = (blockIdx.x - first[p]) * {BLOCK * EACH} + threadIdx.x;
+  long long base = (blockIdx.x - table.of[first + p]) * {BLOCK * EACH} + threadIdx.x;
   for (int k = 0; k < {EACH}; ++k) {{
     long long i = base + k * {BLOCK};
-    if (i >= sizes[p]) break;
+    if (i >= table.of[sizes + p]) break;
     {reads}
 {program.text("    ")}
     {writes}
@@ -365,27 +378,18 @@ extern "C" __global__ void kernel(
     return Kernel(source, "kernel")
 
 
-_tables: dict[Any, tuple[Array, int]] = {}
-
-
-def _table_of(columns: Sequence[list[Array]]) -> tuple[np.ndarray, int]:
-    """What the kernel of a step reads: addresses, sizes and first blocks of arrays; and how many blocks there are."""
-    addresses = [x.data.ptr for column in columns for x in column]
-    sizes = [x.size for x in columns[0]]
-    blocks = [-(-n // (BLOCK * EACH)) for n in sizes]
-    first = [sum(blocks[:k]) for k in range(len(blocks))]
-    return np.array([*addresses, *sizes, *first], np.int64), sum(blocks)
-
-
-def _launch_update(launch: Any, columns: list[list[Array]], number: Any, numbers: Any) -> None:
-    sizes = [x.size for x in columns[0]]  # other arrays may be where some were before
-    key = *sizes, *[x.data.ptr for column in columns for x in column]
-    found = _tables.get(key)
-    if found is None:
-        if len(_tables) >= 256:
-            _tables.clear()
-        table, grid = _table_of(columns)
-        found = _tables[key] = cupy.asarray(table), grid
-    table, grid = found
-    if grid:
-        launch((grid,), (BLOCK,), (table, len(columns[0]), *map(number, numbers)))
+def _launch_update(
+    launch: Any, columns: Sequence[list[Array]], members: Sequence[int], numbers: list[Any]
+) -> None:
+    """Launch a kernel for some of the parameters: its tables hold addresses, sizes and first blocks."""
+    most = TABLE // (len(columns) + 2)
+    for start in range(0, len(members), most):
+        part = members[start : start + most]
+        table = [column[k].data.ptr for column in columns for k in part]
+        sizes = [columns[0][k].size for k in part]
+        *first, grid = accumulate([-(-n // (BLOCK * EACH)) for n in sizes], initial=0)
+        table += sizes
+        table += first
+        if grid:
+            packed = pack(f"{len(table)}q", *table)
+            launch((grid,), (BLOCK,), (packed, len(part), *numbers))

@@ -75,7 +75,7 @@ class Plan:
     def __init__(self, device: int, names: tuple[int, int, int], sizes: tuple[int, int, int],
                  transposed: tuple[bool, bool], beside: int) -> None:  # fmt: skip
         (m, k, n), (kind, compute, scale) = sizes, names
-        self.lock, self.handle = threading.Lock(), _handle(device)
+        self.lock, self.handle, self.device = threading.Lock(), _handle(device), device
         self.numbers = np.array([0, 1], np.float64 if scale else np.float32)
         self.zero = self.numbers.ctypes.data
         self.one = self.zero + self.numbers.itemsize
@@ -85,6 +85,11 @@ class Plan:
             self._say(name, ctypes.c_int(value))
         if beside != PLAIN:
             self._say(VECTOR, self.vector)
+        self.at_vector = ctypes.addressof(self.vector)
+        self.multiply, self.describe = (
+            _library().cublasLtMatmul,
+            _library().cublasLtMatmulDescSetAttribute,
+        )
         shapes = (k, m) if transposed[0] else (m, k), (n, k) if transposed[1] else (k, n), (m, n)
         wide = ctypes.c_uint64
         self.a, self.b, self.out = (
@@ -118,10 +123,10 @@ class Plan:
         with self.lock:
             if vector and vector != self.vector.value:
                 self.vector.value = vector
-                self._say(VECTOR, self.vector)
-            status = _library().cublasLtMatmul(
+                self.describe(self.product, VECTOR, self.at_vector, 8)
+            status = self.multiply(
                 self.handle, self.product, self.one, a, self.a, b, self.b, self.zero, out, self.out, out, self.out,
-                self.algorithm, _workspace(stream), WORKSPACE, stream,
+                self.algorithm, _workspace(self.device, stream), WORKSPACE, stream,
             )  # fmt: skip
         if status:
             raise RuntimeError(f"cublasLtMatmul failed with the status {status}")
@@ -138,15 +143,15 @@ def plan_for(*args: Any) -> Plan | None:
     return _plan(cupy.cuda.runtime.getDevice(), *args)
 
 
-_workspaces: dict[int, Any] = {}
+_workspaces: dict[tuple[int, int], Any] = {}
 
 
-def _workspace(stream: int) -> int:
-    """Memory for the products of a stream, which follow each other."""
+def _workspace(device: int, stream: int) -> int:
+    """Memory for the products of a GPU's stream, which follow each other; the default streams of all GPUs have one number."""
     graph: Any = recording.graph
     if graph is not None:
         return graph.workspace_of_products().data.ptr
-    found = _workspaces.get(stream)
+    found = _workspaces.get((device, stream))
     if found is None:
-        found = _workspaces[stream] = cupy.ndarray((WORKSPACE,), np.uint8)
+        found = _workspaces[device, stream] = cupy.ndarray((WORKSPACE,), np.uint8)
     return found.data.ptr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import accumulate
 from math import prod
 from struct import Struct
@@ -13,7 +14,8 @@ import numpy as np
 from ..interface import Array
 from . import attention, channels, losses, products, recurrent, reductions, rows, windows
 from .elementwise import elementwise
-from .sources import JOIN
+from .launching import Kernel
+from .sources import JOIN, PUT
 from .typed_kernels import kernel_for
 
 MOST_PARTS = 16
@@ -26,16 +28,19 @@ OF_SIZE = {n: np.dtype(f"f{n}") for n in (2, 4, 8)}
 """Types by their bytes: to move elements, whatever they are."""
 
 
-def by_kernel(op: Any, arrays: Any, params: dict[str, Any]) -> Any:
-    """What a kernel makes of a record's arrays; None where there is none for them."""
+def kernel_of(op: Any) -> Any:
+    """What computes a record by a kernel, or returns None where that is not for its arrays; None where there is nothing."""
     if op.scalar is None:
-        kernel = KERNELS.get(op.name)
-        return None if kernel is None else kernel(*arrays, **params)
-    if params and params.keys() != {"constants"}:
-        return None
-    if op.check is not None:
-        op.check(*arrays)
-    return elementwise(op, arrays, params.get("constants", ()))
+        return KERNELS.get(op.name)
+
+    def compute(*arrays: Any, constants: tuple[Any, ...] = (), **others: Any) -> Array | None:
+        if others:
+            return None
+        if op.check is not None:
+            op.check(*arrays)
+        return elementwise(op, arrays, constants)
+
+    return compute
 
 
 def compute_into(op: Any, arrays: Any, params: dict[str, Any]) -> bool:
@@ -45,6 +50,30 @@ def compute_into(op: Any, arrays: Any, params: dict[str, Any]) -> bool:
     if op.check is not None:
         op.check(*arrays)
     return elementwise(op, arrays, params.get("constants", ()), out=arrays[0]) is not None
+
+
+MOST_PUT = 3840
+"""How many bytes travel with a launch."""
+
+PLAIN = frozenset("?bBhHiIlLqQefdFD")
+"""The types of NumPy's, by their characters, that CuPy has, too."""
+
+
+@cache
+def _put() -> Kernel:
+    return Kernel(PUT, "put")
+
+
+def put(array: np.ndarray) -> Array | None:
+    """A small array of the CPU on the GPU in use, as an argument of a launch: no copy is waited for. None for other ones."""
+    size, kind = array.nbytes, array.dtype
+    if not 0 < size <= MOST_PUT or kind.char not in PLAIN or not kind.isnative:
+        return None
+    if not array.flags.c_contiguous:
+        return None
+    out = cupy.ndarray(array.shape, kind)
+    _put()((1,), (256,), (array.tobytes(), out, size))
+    return out
 
 
 def clone(input: Array, order: str = "K") -> Array | None:

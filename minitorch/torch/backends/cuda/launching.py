@@ -12,6 +12,7 @@ from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
 from cupy.cuda import driver, get_current_stream  # pyright: ignore[reportMissingImports]
+from cupy.cuda.runtime import getDevice  # pyright: ignore[reportMissingImports]
 
 from .signatures import format_of
 
@@ -28,16 +29,23 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         cupy.cuda.runtime.memGetInfo()  # so that the thread has a context
-        self.memory = ctypes.create_string_buffer(MOST_BYTES)
-        self.options: dict[int, Any] = {}
+        self.place = _Place()
 
-    def options_for(self, size: int) -> int:
-        """The address of a list that says where so many bytes of arguments are."""
+
+class _Place(dict[int, int]):
+    """By how many bytes of arguments there are: the address of a list that says where they are."""
+
+    def __init__(self) -> None:
+        self.memory = ctypes.create_string_buffer(MOST_BYTES)
+        self.kept: list[Any] = []
+
+    def __missing__(self, size: int) -> int:
         count = ctypes.c_size_t(size)
         of = BUFFER, ctypes.addressof(self.memory), SIZE, ctypes.addressof(count), END
         made = (ctypes.c_void_p * len(of))(*of)
-        self.options[size] = ctypes.addressof(made), made, count
-        return ctypes.addressof(made)
+        self.kept += made, count
+        self[size] = ctypes.addressof(made)
+        return self[size]
 
 
 _own = _Thread()
@@ -51,24 +59,29 @@ class Kernel:
     """
 
     def __init__(self, source: str, name: str, shared: int = 0) -> None:
-        kernel = cupy.RawKernel(source, name)
-        if shared:
-            kernel.max_dynamic_shared_size_bytes = shared
-        self.function = kernel.kernel  # which keeps its module loaded
+        self.kernel, self.shared = cupy.RawKernel(source, name), shared
+        self.functions: dict[int, tuple[int, Any]] = {}  # by GPU, with what keeps them loaded
         layout = Struct(format_of(source, name))
-        self.address, self.pack, self.size = self.function.ptr, layout.pack_into, layout.size
+        self.pack, self.size = layout.pack_into, layout.size
+
+    def _load(self, gpu: int) -> tuple[int, Any]:
+        """Load it on the GPU in use."""
+        if self.shared:
+            self.kernel.max_dynamic_shared_size_bytes = self.shared
+        function = self.kernel.kernel
+        self.functions[gpu] = function.ptr, function
+        return self.functions[gpu]
 
     def __call__(
         self, grid: tuple[int, ...], block: tuple[int, ...], args: Any, shared_mem: int = 0
     ) -> None:
         """Start it on the current stream; arguments are arrays, addresses, numbers, and structures as bytes."""
-        own = _own
-        self.pack(own.memory, 0, *[x.data.ptr if type(x) is ndarray else x for x in args])
-        found = own.options.get(self.size)
-        options = own.options_for(self.size) if found is None else found[0]
-        gx, gy, gz = (*grid, 1, 1)[:3]
-        bx, by, bz = (*block, 1, 1)[:3]
+        gpu, place = getDevice(), _own.place
+        address, _ = self.functions.get(gpu) or self._load(gpu)
+        self.pack(place.memory, 0, *[x.data.ptr if type(x) is ndarray else x for x in args])
+        x, y, z = (grid[0], 1, 1) if len(grid) == 1 else (*grid, 1)[:3]
+        width, height, depth = (block[0], 1, 1) if len(block) == 1 else (*block, 1)[:3]
         stream = get_current_stream().ptr
         driver.launchKernel(
-            self.address, gx or 1, gy or 1, gz or 1, bx, by, bz, shared_mem, stream, 0, options
-        )
+            address, x or 1, y or 1, z or 1, width, height, depth, shared_mem, stream, 0, place[self.size]
+        )  # fmt: skip

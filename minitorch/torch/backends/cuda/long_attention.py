@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
-import numpy as np
 
 from ..interface import Array
 from .products import multiply
 from .sources import SHARES
-from .typed_kernels import kernel_for
+from .typed_kernels import WIDE, kernel_for
 
 BLOCK = 256
 MOST_BYTES = 1 << 28
@@ -46,7 +45,7 @@ class _Chunks:
     def __init__(self, query: Array, key: Array, scale: float, causal: bool, sums: Array) -> None:
         self.heads, self.queries, self.width = query.shape
         self.query, self.key, self.keys, self.kind = query, key, key.shape[1], query.dtype
-        self.wide = np.dtype(np.float64 if self.kind == np.float64 else np.float32)
+        self.wide = WIDE[self.kind]
         self.scale, self.causal, self.sums = self.wide.type(scale), causal, sums
         fitting = MOST_BYTES // (self.heads * self.keys * self.wide.itemsize)
         self.each = min(self.queries, max(16, fitting // 16 * 16))

@@ -13,12 +13,12 @@ from cupy_backends.cuda.libs import cublas  # pyright: ignore[reportMissingImpor
 from ...dtypes import bfloat16
 from ..interface import Array
 from . import captured_products
-from .fused_products import ALIGNED, PLUS_BIAS, SUM_OF_ROWS, plan_for
+from .fused_products import ALIGNED, PLAIN, PLUS_BIAS, SUM_OF_ROWS, plan_for
 from .graphs import recording
 from .product_sources import PRODUCT
 from .reduction_sources import SUMS_OF_ROWS
 from .reductions import reduce_one
-from .typed_kernels import BY_KIND, fit, kernel_for, pointer
+from .typed_kernels import BY_KIND, WIDE, fit, kernel_for, pointer
 
 FLOAT, DOUBLE, TF32 = 68, 70, 77  # cuBLAS's names of types to compute in
 KINDS = {
@@ -29,8 +29,10 @@ KINDS = {
 }
 """cuBLAS's names of types in memory."""
 
-_CONSTANTS = {kind: np.array([0, 1], kind) for kind in (np.float32, np.float64)}
-_ADDRESSES = {kind: pair.ctypes.data for kind, pair in _CONSTANTS.items()}
+_CONSTANTS = {wide: np.array([0, 1], wide) for wide in WIDE.values()}
+_ADDRESSES = {kind: _CONSTANTS[wide].ctypes.data for kind, wide in WIDE.items()}
+"""Where the numbers 0 and 1 lie, one after the other, in the type that is computed in."""
+
 precision = {"float32": FLOAT}
 """What products in float32 are computed in; `set_precision` changes it."""
 
@@ -55,10 +57,9 @@ def multiply(
     if is_small(m, k, n, batch) and to is None:
         _multiply_small(sizes, a, b, None, out, kind, batch, add)
         return
-    wide = np.float64 if kind == np.float64 else np.float32
     compute = _compute_type(kind)
-    zero = _ADDRESSES[wide]
-    one = zero + wide(0).itemsize
+    zero = _ADDRESSES[kind]
+    one = zero + WIDE[kind].itemsize
     name, made = KINDS[kind], KINDS[kind if to is None else to]
     old = one if add else zero
     # Of columns, which are rows of the transposed: outᵀ = bᵀ aᵀ.
@@ -84,9 +85,8 @@ def multiply(
 
 def _compute_type(kind: Any) -> int:
     """What products of a type are computed in."""
-    if kind == np.float64:
-        return DOUBLE
-    return precision["float32"] if kind == np.float32 else FLOAT
+    size = kind.itemsize
+    return precision["float32"] if size == 4 else DOUBLE if size == 8 else FLOAT
 
 
 SMALL = 1 << 20
@@ -147,23 +147,25 @@ def _matrix(x: Array) -> tuple[int, bool, int, int]:
 
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array | None:
     """Each row of the input times the weight's rows, plus the bias."""
-    given = (weight,) if bias is None else (weight, bias)
     if input.ndim and not input._c_contiguous:
         input = cupy.ascontiguousarray(input)
-    if weight.ndim != 2 or not input.ndim or not fit(input, *given) or not weight.size:
+    given = (input, weight) if bias is None else (input, weight, bias)
+    if weight.ndim != 2 or not input.ndim or not fit(*given) or not weight.size:
         return None
-    rows = prod(input.shape[:-1])
     outputs, inputs = weight.shape
-    out = cupy.ndarray((*input.shape[:-1], outputs), input.dtype)
+    if bias is not None and bias.shape != (outputs,):
+        return None  # one number for all
+    outer = input.shape[:-1]
+    rows, out = prod(outer), cupy.ndarray((*outer, outputs), input.dtype)
     a, b = (input.data.ptr, False, inputs, 0), (weight.data.ptr, True, inputs, 0)
     target = out.data.ptr, outputs, 0
     if is_small(rows, inputs, outputs):
         _multiply_small((rows, inputs, outputs), a, b, bias, target, input.dtype, 1, False)
         return out
+    beside, row = (PLAIN, ()) if bias is None else (PLUS_BIAS, (bias,))
+    if _fused(beside, (outputs, inputs, rows), (True, False), (weight, input, out, *row)):
+        return out
     if bias is not None:
-        sizes, given = (outputs, inputs, rows), (weight, input, out, bias)
-        if _fused(PLUS_BIAS, sizes, (True, False), given):
-            return out
         spread = kernel_for(SUMS_OF_ROWS, "spread", input.dtype)
         spread((-(-out.size // 256),), (256,), (bias, out, outputs, out.size))
     multiply((rows, inputs, outputs), a, b, target, input.dtype, add=bias is not None)
@@ -175,10 +177,11 @@ def _fused(
 ) -> bool:  # fmt: skip
     """Let cuBLASLt compute a product, and what is beside it, as `Plan` says; False where it cannot."""
     addresses = [x.data.ptr for x in arrays]
-    if any(a % ALIGNED for a in addresses):
-        return False
+    for address in addresses:
+        if address % ALIGNED:
+            return False
     kind = arrays[0].dtype
-    names = KINDS[kind], _compute_type(kind), KINDS[kind] if kind == np.float64 else 0
+    names = KINDS[kind], _compute_type(kind), KINDS[WIDE[kind]]
     plan = plan_for(names, sizes, transposed, beside)
     if plan is not None:
         plan(*addresses)
@@ -198,8 +201,10 @@ def linear_backward(
     g, x = grad.data.ptr, input.data.ptr
     if wanted[0]:
         out = cupy.ndarray(input.shape, kind)
-        w = weight.data.ptr, False, inputs, 0
-        multiply((rows, outputs, inputs), (g, False, outputs, 0), w, (out.data.ptr, inputs, 0), kind)  # fmt: skip
+        sizes, fused = (inputs, outputs, rows), not is_small(rows, outputs, inputs)
+        if not (fused and _fused(PLAIN, sizes, (False, False), (weight, grad, out))):
+            w = weight.data.ptr, False, inputs, 0
+            multiply((rows, outputs, inputs), (g, False, outputs, 0), w, (out.data.ptr, inputs, 0), kind)  # fmt: skip
         found.append(out)
     if wanted[1] and wanted[2] and not is_small(outputs, rows, inputs):
         made = cupy.ndarray(weight.shape, kind), cupy.ndarray((outputs,), kind)

@@ -7,7 +7,7 @@ a block of threads for each sequence: starting two kernels for each step would t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import cupy  # pyright: ignore[reportMissingImports]
@@ -36,6 +36,11 @@ def _steps_on_gpu(sizes: tuple[int, ...], reverse: bool, gpu: int) -> Array:
     """The first row of each step, and how many there are, in the order of the steps, on the GPU in use."""
     steps = [(rows.start, n) for rows, n in walk(sizes, reverse)]
     return cupy.asarray(np.array(steps, np.int64))
+
+
+@cache
+def _held(hidden: int) -> str:
+    return f"{RECURRENT}\n#define HIDDEN {hidden}\n{HELD}"
 
 
 class _Steps:
@@ -77,8 +82,7 @@ class _Steps:
         steps = _steps_on_gpu(tuple(walked[0]), walked[1], cupy.cuda.runtime.getDevice())
         sizes = len(steps), self.hidden
         if self.hidden in HELD_WIDTHS and self.kind.itemsize == 4:
-            source = f"{RECURRENT}\n#define HIDDEN {self.hidden}\n{HELD}"
-            kernel = kernel_for(source, f"held_{name}", self.kind)
+            kernel = kernel_for(_held(self.hidden), f"held_{name}", self.kind)
         else:
             kernel = kernel_for(RECURRENT, name, self.kind)
         kernel((batch,), (min(self.units, 1024),), (*args, steps, *sizes))

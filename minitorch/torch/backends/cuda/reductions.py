@@ -16,7 +16,7 @@ import numpy as np
 from ..interface import Array
 from .reduction_sources import REDUCE
 from .sources import RAW
-from .typed_kernels import BY_KIND, fit, kernel_for
+from .typed_kernels import BY_KIND, WIDE, fit, kernel_for
 
 BLOCK = 256
 PACK = 16
@@ -103,7 +103,7 @@ typedef {memory} O;
 def reduce_one(x: Array, out: Array, how: str, sizes: tuple[int, int, int], divisor: float) -> None:
     """Reduce an array (outer, n, inner) to (outer, inner), divide, and write it into `out`."""
     outer, n, inner = sizes
-    wide = np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
+    wide = WIDE[x.dtype]
     aligned = x.data.ptr % PACK == 0
     grid, block, each, pack = _plan(outer, n, inner, PACK // x.itemsize if aligned else 1)
     parts = grid[1]
@@ -128,7 +128,7 @@ def reduce(
         return None
     shape = tuple(1 if d in dim else n for d, n in enumerate(input.shape) if keepdim or d not in dim)  # fmt: skip
     out = cupy.ndarray(shape, kind)
-    x, wide = input, np.float64 if input.dtype == np.float64 else np.float32
+    x, wide = input, WIDE[input.dtype]
     for sizes in groups[:-1]:
         between = cupy.ndarray((sizes[0], sizes[2]), wide)
         reduce_one(x, between, how, sizes, 1.0)

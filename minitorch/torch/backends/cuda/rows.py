@@ -19,7 +19,7 @@ from .reduction_sources import SUMS_OF_ROWS
 from .reductions import FEW, reduce_one
 from .row_sources import COMBINE, LAYER_NORM, ROWS, SOFTMAX
 from .sources import RAW
-from .typed_kernels import fit, kernel_for, pointer
+from .typed_kernels import WIDE, fit, kernel_for, pointer
 
 BLOCK = 256
 
@@ -55,11 +55,20 @@ def _plan(n: int, itemsize: int, aligned: bool) -> tuple[int, int, int, int]:
     return pack, packs, threads, 128 // threads if threads <= 32 else 1
 
 
+@lru_cache(maxsize=512)
+def _prepared(source: str, name: str, n: int, kind: Any, aligned: bool) -> tuple[Any, int, int]:
+    """A kernel for rows of n numbers, how many threads a row has, and how many rows a block."""
+    pack, packs, x, y = _plan(n, kind.itemsize, aligned)
+    return kernel_for(_source(source, pack, packs, kind.itemsize > 2), name, kind), x, y
+
+
 def _launch(source: str, name: str, first: Array, n: int, *args: Any) -> None:
     """Let threads compute each row of n numbers."""
-    aligned = all(type(x) is not cupy.ndarray or x.data.ptr % PACK == 0 for x in args)
-    pack, packs, x, y = _plan(n, first.itemsize, aligned)
-    kernel = kernel_for(_source(source, pack, packs, first.itemsize > 2), name, first.dtype)
+    aligned = True
+    for a in args:
+        if type(a) is cupy.ndarray and a.data.ptr % PACK:
+            aligned = False
+    kernel, x, y = _prepared(source, name, n, first.dtype, aligned)
     rows = first.size // n
     kernel((-(-rows // y),), (x, y), (*args, n, rows))
 
@@ -101,9 +110,9 @@ def layer_norm(
     given = [v for v in (weight, bias) if v is not None]
     if not fit(input, *given):
         return None
-    wide = np.dtype(np.float64 if input.dtype == np.float64 else np.float32)
-    outer = (*input.shape[: input.ndim - len(by)], *(1,) * len(by))
-    out = cupy.ndarray(input.shape, input.dtype)
+    kind, shape = input.dtype, input.shape
+    wide, outer = WIDE[kind], (*shape[: len(shape) - len(by)], *(1,) * len(by))
+    out = cupy.ndarray(shape, kind)
     means, scales = cupy.ndarray(outer, wide), cupy.ndarray(outer, wide)
     args = (input, pointer(weight), pointer(bias), out, means, scales, eps)
     _launch(LAYER_NORM, "layer_norm", input, n, *args)

@@ -351,15 +351,21 @@ class SimulatedCuda(Cuda):
         refuse_reading()
         return array.memory.copy("A")
 
-    def by_kernel(self, op: Any, arrays: Any, params: dict[str, Any]) -> Any:
+    def kernel_of(self, op: Any) -> Any:
         """In a graph, where nothing may be read or go to the CPU: what a kernel would compute."""
-        if recording.graph is None or not (op.scalar is not None or op.name in WITH_KERNELS):
+        if op.scalar is None and op.name not in WITH_KERNELS:
             return None
-        first = next(x for x in arrays if isinstance(x, SimulatedArray))
-        made = op.compute(*first._memories(tuple(arrays)), **first._memories(params))
-        if isinstance(made, tuple):
-            return tuple([SimulatedArray(m, first.index) for m in made])
-        return SimulatedArray(made, first.index)
+
+        def compute(*arrays: Any, **params: Any) -> Any:
+            if recording.graph is None:
+                return None
+            first = next(x for x in arrays if isinstance(x, SimulatedArray))
+            made = op.compute(*first._memories(tuple(arrays)), **first._memories(params))
+            if isinstance(made, tuple):
+                return tuple([SimulatedArray(m, first.index) for m in made])
+            return SimulatedArray(made, first.index)
+
+        return compute
 
     def new_graph(self, where: device, split: bool) -> SimulatedGraph:
         return SimulatedGraph(split)

@@ -44,6 +44,13 @@ extern "C" __global__ void join(Parts parts, E* out, long long row, long long si
 }
 """
 
+PUT = """
+struct Bytes { long long of[480]; };
+extern "C" __global__ void put(Bytes bytes, char* out, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] = bytes.of[i / 8] >> i % 8 * 8;
+}
+"""
+
 CROSS_ENTROPY = """
 extern "C" __global__ void cross_entropy(
     const E* x, const long long* targets, const E* weight, E* losses, E* sums, T* shares, long long* wrong,

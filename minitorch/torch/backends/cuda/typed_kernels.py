@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from math import prod
 from typing import Any
+
+import cupy  # pyright: ignore[reportMissingImports]
+import numpy as np
 
 from ..interface import Array
 from .elementwise import HEAD, TYPES
@@ -11,6 +15,10 @@ from .launching import Kernel
 from .sources import JOINS, OF_BLOCK
 
 BY_KIND = {kind: names for kind, names in TYPES.items() if kind.kind != "b"}
+
+
+WIDE = {kind: np.dtype(np.float64 if kind.itemsize == 8 else np.float32) for kind in BY_KIND}
+"""The type that is computed in, by the type in memory."""
 
 
 @cache
@@ -36,6 +44,11 @@ def fit(*arrays: Array) -> bool:
         if not x._c_contiguous or (x.dtype is not kind and x.dtype != kind):
             return False
     return True
+
+
+def scratch(shape: tuple[int, ...], kind: Any) -> Any:
+    """Memory for what one kernel tells the next, at the address `ptr`, as long as somebody holds it."""
+    return cupy.cuda.alloc(prod(shape) * kind.itemsize)
 
 
 def pointer(array: Array | None) -> Any:

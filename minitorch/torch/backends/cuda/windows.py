@@ -7,7 +7,7 @@ gradient of columns is rolled up again by a kernel in which each place adds up w
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -24,7 +24,7 @@ from .grouped_sources import GROUPED
 from .mean_sources import MEANS
 from .products import multiply, sum_of_rows
 from .sources import WINDOWS
-from .typed_kernels import fit, kernel_for, pointer
+from .typed_kernels import fit, kernel_for, pointer, scratch
 
 BLOCK = 256
 MOST_BYTES = 1 << 28
@@ -53,6 +53,14 @@ def _packed(channels: int, sizes: Sizes, outs: Sizes, geometry: Geometry) -> byt
     for fill, own in ((1, sizes), (1, outs), (1, geometry.kernel), (1, geometry.stride), (0, geometry.padding), (1, geometry.dilation)):  # fmt: skip
         numbers += [fill] * more + list(own)
     return np.array(numbers, np.int32).tobytes()
+
+
+GROUPS_OF_WINDOWS, MEANS_OF_WINDOWS = WINDOWS + GROUPED, WINDOWS + MEANS
+
+
+@cache
+def _direct(depth: int) -> str:
+    return f"{WINDOWS}\n#define CHANNELS {CHANNELS}\n#define DEPTH {depth}\n{DIRECT}"
 
 
 def _launch(name: str, kind: Any, size: int, *args: Any, source: str = WINDOWS) -> None:
@@ -91,10 +99,10 @@ class _Convolution:
         start = x.data.ptr + first * self.channels * self.places * self.kind.itemsize
         if self.pointwise:
             return x, start
-        out = cupy.ndarray((count * self.rows * self.windows,), self.kind)
+        out = scratch((count, self.rows, self.windows), self.kind)
         threads = count * self.channels * self.windows
-        _launch("unroll", self.kind, threads, start, out, self.packed)
-        return out, out.data.ptr
+        _launch("unroll", self.kind, threads, start, out.ptr, self.packed)
+        return out, out.ptr
 
     def is_direct(self, given: int, made: int, places: int) -> bool:
         """Whether one kernel computes `made` channels from `given`: its weights fit, and threads keep a GPU busy."""
@@ -106,9 +114,7 @@ class _Convolution:
         """The convolution, or back its gradient by the input, by one kernel."""
         given, made = x.shape[1], out.shape[1]
         count = out.size // made
-        depth = self.rows // self.channels * given
-        source = f"{WINDOWS}\n#define CHANNELS {CHANNELS}\n#define DEPTH {depth}\n{DIRECT}"
-        kernel = kernel_for(source, "direct", self.kind)
+        kernel = kernel_for(_direct(self.rows // self.channels * given), "direct", self.kind)
         grid = -(-count // DIRECT_BLOCK), -(-made // CHANNELS)
         args = x, weight, pointer(bias), out, self.packed, given, made, back, count
         kernel(grid, (DIRECT_BLOCK,), args)
@@ -122,7 +128,7 @@ class _Convolution:
         """Start a kernel for all groups; the last of its arguments is how many numbers there are."""
         groups = len(self.each_group)
         sizes = self.outputs, self.channels // groups, self.own_outputs
-        kernel = kernel_for(WINDOWS + GROUPED, name, self.kind)
+        kernel = kernel_for(GROUPS_OF_WINDOWS, name, self.kind)
         kernel((blocks,), (BLOCK,), (*args[:-1], self.packed, *sizes, args[-1]))
 
     def outputs_at(self, x: Array, first: int) -> int:
@@ -146,14 +152,18 @@ def _in_order(x: Array) -> Array:
     return x if x._c_contiguous or has_channels_last(x) else cupy.ascontiguousarray(x)
 
 
+def _is_row(bias: Array | None, channels: int) -> bool:
+    return bias is None or bias.shape == (channels,)
+
+
 def convolution(
     input: Array, weight: Array, bias: Array | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
 ) -> Array | None:  # fmt: skip
     """Each window of the input times the weight."""
     given = (weight,) if bias is None else (weight, bias)
     input = _in_order(input)
-    if not fit(input, *given) or input.ndim > 5:
-        return None
+    if not fit(input, *given) or input.ndim > 5 or not _is_row(bias, weight.shape[0]):
+        return None  # the formula says what is wrong
     shape = conv_output_shape(input.shape, weight.shape, stride, padding, dilation, groups)
     conv = _sized(input.shape, weight.shape, shape, (stride, padding, dilation, groups), input.dtype)  # fmt: skip
     if conv is None:
@@ -192,6 +202,7 @@ def transposed(
         or input.ndim > 5
         or not prod(shape)
         or weight.shape[0] != input.shape[1]
+        or not _is_row(bias, shape[1])
     ):
         return None
     steps = stride, padding, dilation, groups
@@ -209,8 +220,8 @@ def transposed(
     sizes = conv.own_rows, conv.own_outputs, conv.windows
     own = conv.channels * conv.places
     for first, count in conv.parts:
-        columns = cupy.ndarray((count * conv.rows * conv.windows,), input.dtype)
-        source, into = conv.outputs_at(input, first), columns.data.ptr
+        columns = scratch((count, conv.rows, conv.windows), input.dtype)
+        source, into = conv.outputs_at(input, first), columns.ptr
         for w, c, o in conv.each_group:
             multiply(
                 sizes, (weight.data.ptr + w, True, sizes[0], 0),
@@ -218,7 +229,7 @@ def transposed(
                 (into + c, conv.windows, conv.rows * conv.windows), input.dtype, count,
             )  # fmt: skip
         target = out.data.ptr + first * own * input.itemsize
-        _launch("roll", input.dtype, count * own, columns, pointer(bias), target, conv.packed)
+        _launch("roll", input.dtype, count * own, into, pointer(bias), target, conv.packed)
     return out
 
 
@@ -275,6 +286,8 @@ def max_pool_backward(grad: Array, indices: Array, shape: Sizes, dims: int) -> A
     """Numbers added up at the places that windows chose."""
     if grad.dtype.char not in "fd" or not fit(grad) or not indices._c_contiguous:
         return None
+    if indices.dtype != np.int64 or indices.size != grad.size:
+        return None
     out = cupy.zeros(shape, grad.dtype)
     windows, sizes = prod(indices.shape[-dims:]), prod(shape[-dims:])
     _launch("max_pool_backward", grad.dtype, grad.size, grad, indices, out, windows, sizes)
@@ -309,7 +322,7 @@ def _launch_means(
     sizes, outs = (shape[-len(geometry.kernel) :] for shape in shapes)
     *_, padded, divisor = window
     args = source, out, _packed(1, sizes, outs, geometry), divisor or 0, bool(padded)
-    _launch(name, out.dtype, out.size, *args, source=WINDOWS + MEANS)
+    _launch(name, out.dtype, out.size, *args, source=MEANS_OF_WINDOWS)
 
 
 def mean_pool(input: Array, size: Sizes) -> Array | None:
