@@ -148,11 +148,13 @@ made = [
     windows.transposed(new(2, 4, 6, 6), weight, new(2), shape=(2, 3, 8, 8), **steps),
     windows.max_pool_backward(new(2, 2), places, (2, 4), 1),
 ]
-print(made == [None] * 5, len(host_cupy.launches))
+steps, one = ((1, 1), (256, 256), (1, 1), 1), (1, 1 << 14, 1, 1)
+made += [windows._sized(one, one, (1, 1, 513, 513), steps, np.dtype(np.float32))]
+print(made == [None] * 6, len(host_cupy.launches))
 """
 
 
-def test_no_kernel_reads_past_arrays_of_wrong_shapes():
+def test_no_kernel_takes_wrong_shapes_or_counts_past_its_integers():
     """Formulas tell what is wrong, or broadcast."""
     assert _run(WRONG) == "True 0\n"
 

@@ -142,6 +142,7 @@ def _sized(
 ) -> _Convolution | None:
     """What there is to know of a convolution of such sizes; None where there is no kernel for it."""
     large = prod(input) >= 1 << 31 or prod(output) >= 1 << 31
+    large = large or input[1] * prod(output[2:]) >= 1 << 31  # windows of all channels
     if large or not prod(output):
         return None
     return _Convolution(input, weight, output, steps, kind)
