@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .checking import Result, has_gpu
-from .recognition import recognise
+from .recognition import recognise, wrong_answers
 from .tasks import TASKS, Task
 from .workspace import MARK, Workspace
 
@@ -135,7 +135,7 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
     """What is wrong, in words: an error, known mistakes, or what is still to be written."""
     if result.error is not None:
         return [explain_error(workspace, result.error)]
-    messages = _known(result) + result.seen
+    messages = _known(result) + result.seen + _unknown(result)
     open_places = workspace.open_places(result.task)
     if open_places:
         names = ", ".join(place.name for place in open_places[:6])
@@ -157,6 +157,19 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
 def _known(result: Result) -> list[str]:
     """What is said to the mistakes that are recognised."""
     return [found.message for found in recognise(result.task.number, result.probes)]
+
+
+WRONG_ANSWERS = 3
+"""Wrong answers that are shown where no known mistake explains them."""
+
+
+def _unknown(result: Result) -> list[str]:
+    """What written code answers wrongly, as far as no known mistake explains it."""
+    if all(test.unwritten for test in result.failures):
+        return []
+    number, probes = result.task.number, result.probes
+    wrong = wrong_answers(number, probes, recognise(number, probes))
+    return [text for text in wrong if "raises NotImplementedError" not in text][:WRONG_ANSWERS]
 
 
 def explain_error(workspace: Workspace, error: dict[str, str]) -> str:

@@ -10,7 +10,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,13 +38,7 @@ class Found:
     @property
     def message(self) -> str:
         """What to tell the student."""
-        got = f"raises {self.got}" if self.got.endswith("Error") else f"gives {_cut(self.got)}"
-        expected = _cut(self.expected)
-        wanted = (
-            f"should raise {expected}" if expected.endswith("Error") else f"expected {expected}"
-        )
-        stop = "" if wanted.endswith("...") else "."
-        return f"{in_words(self.case)} {got}, {wanted}{stop} {self.mistake.advice}"
+        return f"{_compared(self.case, self.got, self.expected)} {self.mistake.advice}"
 
 
 _WORDS = {
@@ -157,6 +151,14 @@ _CALLS = {
 }
 
 
+def _compared(case: str, got: str, expected: str) -> str:
+    """What came out of a case and what should have, in words."""
+    came = f"raises {got}" if got.endswith("Error") else f"gives {_cut(got)}"
+    expected = _cut(expected)
+    wanted = f"should raise {expected}" if expected.endswith("Error") else f"expected {expected}"
+    return f"{in_words(case)} {came}, {wanted}" + ("" if wanted.endswith("...") else ".")
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -189,13 +191,17 @@ def key(mistake: Mistake) -> str:
     return f"{mistake.number} {mistake.file}: {mistake.name}"
 
 
-def wrong_answers(number: str, answers: dict[str, str]) -> list[str]:
-    """What a student's code answers otherwise than ours does, in words."""
-    right: dict[str, str] = signatures()["right"].get(number, {})
+def wrong_answers(
+    number: str, answers: dict[str, str], explained_by: Iterable[Found] = ()
+) -> list[str]:
+    """What a student's code answers otherwise than ours does, in words; not what a mistake explains."""
+    known = signatures()
+    right: dict[str, str] = known["right"].get(number, {})
+    explained = {case for found in explained_by for case in known["wrong"][key(found.mistake)]}
     return [
-        f"{in_words(case)} gives {_cut(answers.get(case, '?'))}, expected {_cut(expected)}"
+        _compared(case, answers.get(case, "?"), expected)
         for case, expected in right.items()
-        if answers.get(case) != expected
+        if answers.get(case) != expected and case not in explained
     ]
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from minitorch.course.catalogue import RACES, Mistake
+from minitorch.course.checking import Result, Test
 from minitorch.course.inside.drivers.values import text
+from minitorch.course.progress import explain
 from minitorch.course.recognition import ALL, answers_of, key, recognise, signatures
 from minitorch.course.stubs import LIBRARY
+from minitorch.course.tasks import BY_NUMBER
+from minitorch.course.workspace import create
 
 SOME = ALL[::37]  # all of them: python -m minitorch.course.recognition, then git diff
 
@@ -30,6 +35,30 @@ def test_every_mistake_is_recognised(mistake: Mistake) -> None:
 def test_right_answers_show_no_mistake() -> None:
     for number, answers in signatures()["right"].items():
         assert recognise(number, answers) == []
+
+
+def test_wrong_answers_that_no_mistake_explains_are_told(tmp_path: Path) -> None:
+    """A student who made a mistake of his own reads what his function gave, not only a test's name."""
+    workspace, _ = create(tmp_path / "w")
+    workspace.put_solutions([BY_NUMBER["0.1"]])
+    failed = [
+        Test(
+            "test_operators.py::test_relu", "failed", message="AssertionError: assert -0.02 == 0.0"
+        )
+    ]
+    leaky = right_answers("0.1") | {"relu(-2.0)": "-0.02"}
+    alone = Result(BY_NUMBER["0.1"], tests=failed, probes=leaky)
+    assert explain(workspace, alone) == ["relu(-2.0) gives -0.02, expected 0.0."]
+    adding = leaky | {"mul(2.0, 3.0)": "5.0", "neg(2.0)": "ValueError"}
+    both = explain(workspace, Result(BY_NUMBER["0.1"], tests=failed, probes=adding))
+    assert both[0].startswith("mul(2.0, 3.0) gives 5.0, expected 6.0. ")
+    assert both[1:] == [
+        "relu(-2.0) gives -0.02, expected 0.0.",
+        "neg(2.0) raises ValueError, expected -2.0.",
+    ]
+    unwritten = leaky | {"neg(2.0)": "NotImplementedError"}
+    told = explain(workspace, Result(BY_NUMBER["0.1"], tests=failed, probes=unwritten))
+    assert told == ["relu(-2.0) gives -0.02, expected 0.0."]
 
 
 def test_rounding_errors_are_no_part_of_an_answer() -> None:
