@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .checking import Result, has_gpu
-from .recognition import recognise, wrong_answers
+from .recognition import diagnose, recognise
 from .tasks import TASKS, Task
 from .workspace import MARK, Workspace
 
@@ -135,7 +135,7 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
     """What is wrong, in words: an error, known mistakes, or what is still to be written."""
     if result.error is not None:
         return [explain_error(workspace, result.error)]
-    messages = _known(result) + result.seen + _unknown(result)
+    messages = _told(result) + result.seen
     open_places = workspace.open_places(result.task)
     if open_places:
         names = ", ".join(place.name for place in open_places[:6])
@@ -154,22 +154,16 @@ def explain(workspace: Workspace, result: Result) -> list[str]:
     return messages
 
 
+def _told(result: Result) -> list[str]:
+    """What is wrong in the code that is written: known mistakes, and wrong answers that none explains."""
+    if all(test.unwritten for test in result.failures):
+        return _known(result)
+    return diagnose(result.task.number, result.probes)
+
+
 def _known(result: Result) -> list[str]:
     """What is said to the mistakes that are recognised."""
     return [found.message for found in recognise(result.task.number, result.probes)]
-
-
-WRONG_ANSWERS = 3
-"""Wrong answers that are shown where no known mistake explains them."""
-
-
-def _unknown(result: Result) -> list[str]:
-    """What written code answers wrongly, as far as no known mistake explains it."""
-    if all(test.unwritten for test in result.failures):
-        return []
-    number, probes = result.task.number, result.probes
-    wrong = wrong_answers(number, probes, recognise(number, probes))
-    return [text for text in wrong if "raises NotImplementedError" not in text][:WRONG_ANSWERS]
 
 
 def explain_error(workspace: Workspace, error: dict[str, str]) -> str:
@@ -180,7 +174,7 @@ def explain_error(workspace: Workspace, error: dict[str, str]) -> str:
     if kind == "elsewhere":
         return f"Python imports minitorch from {text}, not from {workspace.root}. See `doctor`."
     if kind == "endless":
-        return f"{text}. Is there a loop that never stops?"
+        return f"{text}. Is there a loop that never stops, or the same work done again and again?"
     if kind == "time":
         return "The checks did not come to an end: is there a loop that never stops?"
     if kind == "died":

@@ -23,6 +23,8 @@ from .tasks import BY_NUMBER
 from .workspace import copy_torch_floor
 
 ALL = [*MISTAKES, *CUDA_MISTAKES]
+SHOWN = 3
+"""Wrong answers that are shown where no known mistake explains them."""
 SIGNATURES = Path(__file__).with_name("signatures.json")
 
 
@@ -42,6 +44,8 @@ class Found:
 
 
 _WORDS = {
+    "false_alarms()": "The list of your tests that object to right operators",
+    "derivatives_of_equal_values()": "The derivatives of 3 a + 5 b, where a and b are both 2,",
     "order_problems(diamond())": 'topological_sort, case "z is used twice": what is out of order',
     "order_problems(ladder())": "topological_sort, a short path beside a long one: what is out of order",
     "order_problems(with_constant())": "topological_sort of x + 5: what is out of order",
@@ -153,14 +157,27 @@ _CALLS = {
 
 def _compared(case: str, got: str, expected: str) -> str:
     """What came out of a case and what should have, in words."""
+    got, expected = _without_long_beginning(got, expected)
     came = f"raises {got}" if got.endswith("Error") else f"gives {_cut(got)}"
     expected = _cut(expected)
     wanted = f"should raise {expected}" if expected.endswith("Error") else f"expected {expected}"
     return f"{in_words(case)} {came}, {wanted}" + ("" if wanted.endswith("...") else ".")
 
 
+def _without_long_beginning(got: str, expected: str) -> tuple[str, str]:
+    """Both texts, less a beginning that they share and after which they would be cut."""
+    pairs = enumerate(zip(got, expected, strict=False))
+    shared = next((i for i, (a, b) in pairs if a != b), min(len(got), len(expected)))
+    start = got.rfind(" ", 0, shared) + 1
+    return (got, expected) if start < 40 else ("... " + got[start:], "... " + expected[start:])
+
+
 def _cut(text: str) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+_FIRST = "order_problems("
+"""What comes of a wrong order depends on how the derivatives are collected: the order alone tells."""
 
 
 def recognise(number: str, answers: dict[str, str]) -> list[Found]:
@@ -172,7 +189,8 @@ def recognise(number: str, answers: dict[str, str]) -> list[Found]:
         if mistake.number != number:
             continue
         wrong = known["wrong"].get(key(mistake), {})
-        if wrong and all(answers.get(case) == answer for case, answer in wrong.items()):
+        telling = {case: a for case, a in wrong.items() if case.startswith(_FIRST)} or wrong
+        if wrong and all(answers.get(case) == answer for case, answer in telling.items()):
             candidates.append((len(wrong), mistake, wrong))
     candidates.sort(key=lambda c: -c[0])
     explained: set[str] = set()
@@ -203,6 +221,14 @@ def wrong_answers(
         for case, expected in right.items()
         if answers.get(case) != expected and case not in explained
     ]
+
+
+def diagnose(number: str, answers: dict[str, str]) -> list[str]:
+    """What to tell a student: the known mistakes, then the first wrong answers that none of them explains."""
+    found = recognise(number, answers)
+    wrong = wrong_answers(number, answers, found)
+    written = [text for text in wrong if "raises NotImplementedError" not in text]
+    return [mistake.message for mistake in found] + written[:SHOWN]
 
 
 @cache

@@ -17,7 +17,7 @@ from .judging import Reference, judge
 from .plain_answers import accepted_answers, plain_answers, spelled_out, write_answer
 from .questions import draw_questions
 from .reading import faults
-from .recognition import ALL, recognise
+from .recognition import ALL, recognise, wrong_answers
 from .stubs import LIBRARY
 from .tasks import BY_NUMBER, TASKS, Task
 from .workspace import Workspace, copy_torch_floor, create, material, project_file, test_files
@@ -129,7 +129,7 @@ def other_answers(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[T
             for place in task.places:
                 write_answer(workspace, place, plain_answers()[place.file, place.name])
         for task in tasks:
-            wrong = _problem(_run_task(server, workspace, task, quick))
+            wrong = _wrong_with_answer(server, workspace, task, quick)
             accepted = accepted_answers()
             hints = {place: spelled_out(place) for place in task.places}
             others = {place: accepted.get((place.file, place.name)) for place in task.places}
@@ -138,8 +138,17 @@ def other_answers(tasks: Sequence[Task], quick: bool = True) -> Iterable[tuple[T
                 for place, body in written:
                     write_answer(workspace, place, body)
                 if written and not wrong:
-                    wrong = _problem(_run_task(server, workspace, task, quick))
+                    wrong = _wrong_with_answer(server, workspace, task, quick)
             yield task, wrong
+
+
+def _wrong_with_answer(server: Server, workspace: Workspace, task: Task, quick: bool) -> str:
+    """What keeps a right answer from passing, or what a student who gave it would be told is wrong."""
+    if wrong := _problem(_run_task(server, workspace, task, quick)):
+        return wrong
+    answers = server.ask(request(workspace.root, task, only_probes=True), task).probes
+    told = wrong_answers(task.number, answers, recognise(task.number, answers))
+    return f"a direct question is answered otherwise: {told[0]}" if told else ""
 
 
 # --- The catalogue -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .checking import Result, Server
 from .progress import account, explain_error, is_passed, next_task
-from .recognition import recognise, wrong_answers
+from .recognition import diagnose, wrong_answers
 from .tasks import TASKS, Task
 from .workspace import Workspace
 
@@ -100,12 +100,10 @@ class _Watch:
         if asked.error is not None:
             self.say(f"{head}: {explain_error(self.workspace, asked.error)}")
             return ["  " + explain_error(self.workspace, asked.error).replace("\n", "\n  ")]
-        known = recognise(task.number, asked.probes)
-        wrong = wrong_answers(task.number, asked.probes)
-        right = len(asked.probes) - len(wrong)
-        head += f": {right} of {len(asked.probes)} quick questions answered right"
-        self.say(f"{head}; {wrong[0]}" if wrong and not known else f"{head}; now the tests ...")
-        lines = ["  " + found.message for found in known]
+        count = len(asked.probes)
+        right = count - len(wrong_answers(task.number, asked.probes))
+        self.say(f"{head}: {right} of {count} quick questions answered right; now the tests ...")
+        lines = ["  " + text for text in diagnose(task.number, asked.probes)]
         for line in lines:
             self.say(line)
         return lines

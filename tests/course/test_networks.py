@@ -92,6 +92,17 @@ def test_a_network_of_scalars() -> None:
 
 
 @pytest.mark.task1_5
+def test_every_scalar_of_a_network_gets_a_derivative() -> None:
+    from minitorch.training.scalar_points import Network
+
+    random.seed(2)
+    network = Network(3)
+    network([Scalar(0.1), Scalar(0.9)]).backward()
+    without = [name for name, p in network.named_parameters() if p.value.derivative is None]
+    assert without == []
+
+
+@pytest.mark.task1_5
 def test_scalars_learn() -> None:
     """Nine of ten points that it was not trained on are right, as the guide asks."""
     from minitorch.training.scalar_points import ScalarTrain
@@ -129,6 +140,17 @@ def test_a_network_of_tensors() -> None:
     np.testing.assert_allclose(out.to_numpy(), by_numpy(weights, biases, np.array(points)))
     first, second = network.hidden(tensor(points))
     assert min(first.to_numpy().min(), second.to_numpy().min()) >= 0.0
+
+
+@pytest.mark.task2_5
+def test_every_tensor_of_a_network_gets_a_gradient() -> None:
+    from minitorch.training.tensor_points import Network
+
+    random.seed(2)
+    network = Network(3)
+    network(tensor([[0.1, 0.9], [0.7, 0.2]])).sum().backward()
+    without = [name for name, p in network.named_parameters() if p.value.grad is None]
+    assert without == []
 
 
 @pytest.mark.task2_5

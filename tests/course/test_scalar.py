@@ -303,6 +303,21 @@ def test_derivative_of_sigmoid_far_out(x: float) -> None:
 
 
 @pytest.mark.task1_4
+def test_relu_passes_nothing_on_at_zero() -> None:
+    a = Scalar(0.0)
+    a.relu().backward(2.0)
+    assert a.derivative == 0.0
+
+
+@pytest.mark.task1_4
+def test_variables_of_equal_value_are_not_the_same() -> None:
+    """`==` of Scalars compares their numbers: `variable in a_list` finds another with the same number."""
+    a, b = Scalar(2.0), Scalar(2.0)
+    (3.0 * a + 5.0 * b).backward()
+    assert (a.derivative, b.derivative) == (3.0, 5.0)
+
+
+@pytest.mark.task1_4
 def test_requires_grad_false_gets_nothing() -> None:
     a, b = Scalar(2.0), Scalar(3.0)
     b.requires_grad_(False)

@@ -160,15 +160,15 @@ def i32(*values: int) -> Any:
 
 @pytest.mark.task2_3
 def test_tensor_map_loop() -> None:
-    """A (1, 3) input into a (2, 3) output that is stored column by column."""
-    out = np.zeros(6)
+    """A (1, 3) input into a (2, 3) output that is stored column by column, and holds other numbers."""
+    out = np.full(6, 7.0)
     tensor_map(lambda x: 10 * x)(out, i32(2, 3), i32(1, 2), f64(1, 2, 3), i32(1, 3), i32(3, 1))
     assert out.tolist() == [10, 10, 20, 20, 30, 30]
 
 
 @pytest.mark.task2_3
 def test_tensor_map_loop_drops_dimensions() -> None:
-    out = np.zeros(6)
+    out = np.full(6, 7.0)
     tensor_map(lambda x: -x)(out, i32(2, 3), i32(3, 1), f64(1, 2, 3), i32(3), i32(1))
     assert out.tolist() == [-1, -2, -3, -1, -2, -3]
 
@@ -176,7 +176,7 @@ def test_tensor_map_loop_drops_dimensions() -> None:
 @pytest.mark.task2_3
 def test_tensor_zip_loop() -> None:
     """(2, 1) and (3,) into a (2, 3) output that is stored column by column."""
-    out = np.zeros(6)
+    out = np.full(6, 7.0)
     tensor_zip(lambda x, y: x - y)(
         out, i32(2, 3), i32(1, 2), f64(10, 20), i32(2, 1), i32(1, 1), f64(1, 2, 3), i32(3), i32(1)
     )
@@ -219,7 +219,7 @@ def test_reduce_is_any_fold() -> None:
 
 @pytest.mark.task2_3
 def test_map_into_a_given_output() -> None:
-    t, out = tensor([1.0, 2.0, 3.0]), minitorch.zeros((2, 3))
+    t, out = tensor([1.0, 2.0, 3.0]), tensor([[7.0, 8.0, 9.0], [7.0, 8.0, 9.0]])
     made = minitorch.SimpleOps.map(operators.neg)(t, out)
     assert made is out
     assert out.to_numpy().tolist() == [[-1, -2, -3], [-1, -2, -3]]
@@ -411,6 +411,14 @@ def test_only_leaves_keep_gradients() -> None:
     assert z.grad is None
     with pytest.raises(RuntimeError):
         z.accumulate_derivative(tensor([1.0, 1.0]))
+
+
+@pytest.mark.task2_4
+def test_relu_passes_nothing_on_at_zero() -> None:
+    a = tensor([-1.0, 0.0, 1.0])
+    a.relu().backward(tensor([2.0, 3.0, 4.0]))
+    assert a.grad is not None
+    assert a.grad.to_numpy().tolist() == [0.0, 0.0, 4.0]
 
 
 @pytest.mark.task2_4

@@ -240,7 +240,7 @@ def test_operations_leave_their_inputs_alone(backend_name: str) -> None:
 @forward
 def test_map_broadcasts_into_a_given_output(backend_name: str) -> None:
     t = random_tensor((3, 1), backend_name)
-    out = Tensor.make(np.zeros(24), (2, 3, 4), (1, 2, 6), backend=backend(backend_name))
+    out = Tensor.make(np.full(24, 7.0), (2, 3, 4), (1, 2, 6), backend=backend(backend_name))
     t.f.neg_map(t, out)
     assert_close(out.to_numpy(), np.broadcast_to(-t.to_numpy(), (2, 3, 4)))
 
@@ -423,7 +423,7 @@ def i32(*values: int) -> Any:
 @pytest.mark.task3_1
 def test_fast_map_loop() -> None:
     """A (1, 3) input into a (2, 3) output that is stored column by column."""
-    out = np.zeros(6)
+    out = np.full(6, 7.0)
     kernel = minitorch.fast_ops.tensor_map(operators.neg)
     kernel(out, i32(2, 3), i32(1, 2), np.array([1.0, 2, 3]), i32(1, 3), i32(3, 1))
     assert out.tolist() == [-1, -1, -2, -2, -3, -3]
@@ -431,7 +431,7 @@ def test_fast_map_loop() -> None:
 
 @pytest.mark.task3_1
 def test_fast_zip_loop() -> None:
-    out, a, b = np.zeros(6), np.array([10.0, 20.0]), np.array([1.0, 2.0, 3.0])
+    out, a, b = np.full(6, 7.0), np.array([10.0, 20.0]), np.array([1.0, 2.0, 3.0])
     kernel = minitorch.fast_ops.tensor_zip(operators.mul)
     kernel(out, i32(2, 3), i32(1, 2), a, i32(2, 1), i32(1, 1), b, i32(3), i32(1))
     assert out.tolist() == [10, 20, 20, 40, 30, 60]

@@ -11,7 +11,7 @@ from minitorch.course.catalogue import RACES, Mistake
 from minitorch.course.checking import Result, Test
 from minitorch.course.inside.drivers.values import text
 from minitorch.course.progress import explain
-from minitorch.course.recognition import ALL, answers_of, key, recognise, signatures
+from minitorch.course.recognition import ALL, answers_of, key, recognise, signatures, wrong_answers
 from minitorch.course.stubs import LIBRARY
 from minitorch.course.tasks import BY_NUMBER
 from minitorch.course.workspace import create
@@ -59,6 +59,13 @@ def test_wrong_answers_that_no_mistake_explains_are_told(tmp_path: Path) -> None
     unwritten = leaky | {"neg(2.0)": "NotImplementedError"}
     told = explain(workspace, Result(BY_NUMBER["0.1"], tests=failed, probes=unwritten))
     assert told == ["relu(-2.0) gives -0.02, expected 0.0."]
+
+
+def test_long_answers_are_shown_from_where_they_differ() -> None:
+    right, case = right_answers("5.3"), "mask_of(3)"
+    long = right | {case: right[case].replace("0.0, True]", "-inf, True]")}
+    (told,) = wrong_answers("5.3", long)
+    assert told == "causal_mask, length (3) gives ... -inf, True], expected ... 0.0, True]."
 
 
 def test_rounding_errors_are_no_part_of_an_answer() -> None:

@@ -306,11 +306,13 @@ def test_watch_says_all_that_check_says(
     write(workspace, "operators.py", "lt", "return x < y")
     write(workspace, "operators.py", "relu", "return abs(x)")
     write(workspace, "operators.py", "inv_back", "return d / (x * x)")
+    write(workspace, "operators.py", "neg", "return 1.0 - x")  # no mistake that is known
     said = watched(workspace, monkeypatch, task=find_task("0.1"))
     assert main(["course", "check", "0.1"]) == 1
     out = capsys.readouterr().out.splitlines()
     named = list(itertools.takewhile(str.strip, out[1:]))
-    assert len(named) == 3
+    assert len(named) == 4
+    assert named[-1] == "  neg(2.0) gives -1.0, expected -2.0."
     for line in named:
         assert said.count(line) == 1
 

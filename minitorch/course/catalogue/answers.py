@@ -61,6 +61,20 @@ MODULE0: list[Mistake] = [
         ("prod adds", "Pass mul to reduce, not add.", "reduce(mul, 1)", "reduce(add, 1)"),
     ),
     *in_answer("task0_4", "module.py", "Module.named_parameters",
+        ("names without a prefix, in a dictionary",
+         "A child's parameters are named child.name. Without it names of two children are equal, and a "
+         "dictionary keeps only one of them.",
+         "parameters = []\n"
+         "for name, p in self._parameters.items():\n"
+         "    parameters.append((name, p))\n"
+         "for module_name, m in self._modules.items():\n"
+         "    for name, p in m.named_parameters():\n"
+         '        parameters.append((module_name + "." + name, p))\n'
+         "return parameters",
+         "found = dict(self._parameters)\n"
+         "for m in self._modules.values():\n"
+         "    found.update(m.named_parameters())\n"
+         "return list(found.items())"),
         ("names without the dot", "A child's parameters are named child.name: the dot is missing.",
          'module_name + "." + name', "module_name + name"),
     ),
@@ -78,6 +92,9 @@ MODULE1: list[Mistake] = [
         ("the difference to the left alone",
          "Too far off: take the difference of right and left, over 2 * epsilon.",
          "(f(*right) - f(*left)) / (2 * epsilon)", "(f(*vals) - f(*left)) / epsilon"),
+        ("the left point is x itself",
+         "Half the slope: the second point is x - epsilon, a step of epsilon to the left of x itself.",
+         "left[arg] -= epsilon\n", ""),
         ("left minus right", "The sign is wrong: the value on the right minus the one on the left.",
          "(f(*right) - f(*left))", "(f(*left) - f(*right))"),
     ),
@@ -105,6 +122,36 @@ MODULE1: list[Mistake] = [
     *in_answer("task1_3", "scalar.py", "Scalar.chain_rule",
         ("the first input only", "Every input gets its derivative, not only the first.",
          "zip(h.inputs, derivatives)", "zip(h.inputs[:1], derivatives)"),
+    ),
+    *in_answer("task1_4", "autodiff.py", "topological_sort",
+        ("variables are looked for by their number",
+         "`in` compares with ==, which asks Scalars for their numbers: two variables of equal value count as "
+         "one. Remember their unique_id.",
+         "elif node.unique_id not in seen and", "elif node not in order and"),
+        ("recursion, and the order is from the left",
+         "Right but for its direction: reverse the list before you return it.",
+         "stack = [(variable, False)]\n"
+         "while stack:\n"
+         "    node, parents_done = stack.pop()\n"
+         "    if parents_done:\n"
+         "        order.append(node)\n"
+         "    elif node.unique_id not in seen and not node.is_constant():\n"
+         "        seen.add(node.unique_id)\n"
+         "        stack.append((node, True))\n"
+         "        for parent in node.parents:\n"
+         "            stack.append((parent, False))\n"
+         "order.reverse()\n",
+         "\ndef visit(node):\n"
+         "    if node.unique_id not in seen and not node.is_constant():\n"
+         "        seen.add(node.unique_id)\n"
+         "        for parent in node.parents:\n"
+         "            visit(parent)\n"
+         "        order.append(node)\n"
+         "\nvisit(variable)\n"),
+    ),
+    *in_answer("task1_4", "scalar_functions.py", "ReLU.backward",
+        ("ReLU.backward lets 0 through", "At 0 itself the derivative is 0: operators.relu_back.",
+         "operators.relu_back(a, d_output)", "d_output if a >= 0 else 0.0"),
     ),
     *in_answer("task1_4", "scalar_functions.py", "Sigmoid.backward",
         ("Sigmoid.backward is 1 - s", "The derivative is s (1 - s): a factor s is missing.",
@@ -138,7 +185,19 @@ MODULE2: list[Mistake] = [
          "tuple([self.shape[order.index(i)] for i in range(len(order))]),\n"
          "    tuple([self.strides[order.index(i)] for i in range(len(order))]),"),
     ),
+    *in_answer("task2_1", "tensor_data.py", "to_index",
+        ("out_index is not filled",
+         "`out_index = ...` names another array, and what is returned is not used: fill the one that you were "
+         "given, out_index[d] = ...",
+         "for d in range(len(shape) - 1, -1, -1):\n    out_index[d] = ordinal % shape[d]\n    ordinal //= shape[d]\n",
+         "out_index = []\nfor s in reversed(shape):\n    out_index.insert(0, ordinal % s)\n"
+         "    ordinal = ordinal // s\nreturn out_index\n"),
+    ),
     *in_answer("task2_2", "tensor_data.py", "broadcast_index",
+        ("out_index is not filled",
+         "`out_index = ...` names another array: fill the one that you were given, out_index[d] = ...",
+         "missing = len(big_shape) - len(shape)\n",
+         "missing = len(big_shape) - len(shape)\nout_index = list(big_index[missing:])\n"),
         ("sizes of 1 keep the index, others are 0", "The other way round: size 1 has only index 0.",
          "if shape[d] > 1:", "if shape[d] <= 1:"),
         ("the only index is 1", "Indices begin with 0: a dimension of size 1 has index 0.",
@@ -159,6 +218,8 @@ MODULE2: list[Mistake] = [
          "index_to_position(out_index, out_strides)", "index_to_position(out_index, a_strides)"),
     ),
     *in_answer("task2_3", "tensor_ops.py", "tensor_map._map",
+        ("map adds to what out holds", "out may hold other numbers already: = in place of +=.",
+         "out[o] = fn(", "out[o] += fn("),
         ("map reads with the output's strides", "The place in the input comes from in_index and in_strides.",
          "index_to_position(in_index, in_strides)", "index_to_position(in_index, out_strides)"),
         ("map writes with the input's strides", "The place in out comes from out_index and out_strides.",
@@ -198,6 +259,8 @@ MODULE2: list[Mistake] = [
     *in_answer("task2_4", "tensor_functions.py", "ReLU.backward",
         ("ReLU.backward passes on", "Where the input was not positive nothing passes: relu_back_zip.",
          "grad_output.f.relu_back_zip(t1, grad_output)", "grad_output"),
+        ("ReLU.backward lets 0 through", "At 0 itself the derivative is 0, too: relu_back_zip.",
+         "grad_output.f.relu_back_zip(t1, grad_output)", "(1.0 - (t1 < 0.0)) * grad_output"),
     ),
     *in_answer("task2_4", "tensor_functions.py", "Mul.backward",
         ("Mul.backward without grad_output", _TIMES_D,
@@ -263,6 +326,15 @@ MODULE4: list[Mistake] = [
     *in_answer("task4_4", "nn.py", "softmax",
         ("softmax without the division", "Probabilities add up to 1: divide by the sum along dim.",
          "return e / e.sum(dim)", "return e"),
+        ("softmax along the first dimension", "The sum runs along dim, whichever that is.",
+         "return e / e.sum(dim)", "return e / e.sum(0)"),
+    ),
+    *in_answer("task4_4", "nn.py", "logsoftmax",
+        ("the logarithm of softmax",
+         "A probability far below the others is rounded to 0, and its logarithm is lost: "
+         "x - m - log(sum(exp(x - m))).",
+         "m = max(input, dim)\nreturn input - m - (input - m).exp().sum(dim).log()\n",
+         "return softmax(input, dim).log()\n"),
     ),
 ]  # fmt: skip
 

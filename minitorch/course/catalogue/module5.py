@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .record import Mistake, in_file
+from .record import Mistake, in_answer, in_file
 
 MISTAKES: list[Mistake] = [
     *in_file(
@@ -402,7 +402,7 @@ MISTAKES: list[Mistake] = [
         ),
         (
             "the optimizer does not step",
-            "After backward, optimizer.step() changes the parameters.",
+            "After backward, optimizer.step() changes the parameters, by gradients that were not cleared since.",
             "    optimizer.step()\n",
             "",
         ),
@@ -417,6 +417,17 @@ MISTAKES: list[Mistake] = [
             "The model has `length` places: ids[-length:].",
             "self.forward(ids[-self.length :][None])",
             "self.forward(ids[None])",
+        ),
+    ),
+    *in_answer(
+        "task5_5",
+        "torch_transformer.py",
+        "TextEmbedding.forward",
+        (
+            "places count from 1",
+            "Places begin with 0: torch.arange(T).",
+            "torch.arange(T)",
+            "torch.arange(1, T + 1)",
         ),
     ),
 ]

@@ -65,6 +65,7 @@ CASES: dict[str, str] = {
         noticed("sigmoid", "x", "0.5 + 0.5 * math.tanh(x / 2)")
         noticed("relu", "x", "abs(x)")
         noticed("relu_back", "x, d", "d")
+        false_alarms()
     """,
     "0.3": """
         zipWith(lt)([1.0, 5.0], [2.0, 3.0])
@@ -140,6 +141,8 @@ CASES: dict[str, str] = {
         scalar_back("Log", 0.37, 2.0)
         scalar_back("Inv", 0.37, 2.0)
         scalar_back("ReLU", 0.37, -2.0)
+        scalar_back("ReLU", 0.37, 0.0)
+        derivatives_of_equal_values()
         scalar_back("LT", 0.37, 1.0, 2.0)
         scalar_back("Add", 0.37, 1.0, 2.0)
         scalar_back("EQ", 0.37, 1.0, 2.0)
@@ -190,6 +193,8 @@ CASES: dict[str, str] = {
         numbers(tensor([2.0, 3.0]).all(0))
         tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).permute(1, 0).view(6).shape
         numbers(tensor([[1.0, 2.0], [3.0, 4.0]]).mean(0))
+        numbers(tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 9.0]]).mean(1))
+        tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 9.0]]).sum(1).shape
         constant_tensor().is_constant()
         mapped((2, 3), (3,), out_order=(1, 0))
         zipped((2, 3), (3,), (2, 1))
@@ -212,6 +217,7 @@ CASES: dict[str, str] = {
         tensor_back("Inv", 0.37, [2.0])
         tensor_back("ReLU", 0.37, [-2.0, 2.0])
         tensor_back("ReLU", -0.37, [-2.0, 2.0])
+        tensor_back("ReLU", 0.37, [0.0])
         tensor_back("Neg", 0.37, [2.0])
         tensor_back("LT", 0.37, [1.0], [2.0])
         tensor_back("EQ", 0.37, [1.0], [2.0])
@@ -284,6 +290,7 @@ CASES: dict[str, str] = {
         tile_sizes((1, 1, 2, 6), (2, 2))
         averaged((1, 1, 2, 2), (2, 2))
         averaged((1, 1, 4, 4), (2, 2))
+        averaged((1, 1, 2, 6), (2, 3))
     """,
     "4.4": """
         numbers(nn.argmax(tensor([1.0, 3.0, 3.0]), 0))
@@ -293,7 +300,8 @@ CASES: dict[str, str] = {
         numbers(nn.softmax(tensor([1000.0, 1000.0]), 0))
         numbers(nn.softmax(tensor([[1.0, 1.0], [1.0, 1.0]]), 1))
         numbers(nn.logsoftmax(tensor([1.0, 2.0]), 0))
-        numbers(nn.logsoftmax(tensor([1000.0, 0.0]), 0))
+        nn.logsoftmax(tensor([1000.0, 0.0]), 0)[1]
+        numbers(nn.softmax(tensor([[1.0, 2.0], [1.0, 2.0]]), 1))
         kept(rate=0.1)
         kept(rate=1.0)
         largest_kept(rate=0.5)
@@ -318,6 +326,7 @@ CASES: dict[str, str] = {
     "5.1": """
         hot([2, 0], 3)
         hot([0, -1], 3)
+        hot([3], 3)
         looked_up_ids([[1, 2, 1]], 3, 2)
         looked_up_ids([[2, 0], [1, 1], [0, 2]], 3, 2)
         embedded([[1, 2], [2, 0]], 3, 3, 2)

@@ -237,8 +237,9 @@ def conv1d_back(shape: Any, weight: Any, i: int) -> list[float]:
 
 
 def tiled(shape: Any, kernel: Any) -> list[Any]:
+    """Tiles, each sorted: in which order a tile holds its elements is free."""
     tiles, _, _ = minitorch.tile(ramp(*shape), kernel)
-    return [tiles.shape, numbers(tiles)]
+    return [tiles.shape, np.sort(tiles.to_numpy()).ravel().tolist()]
 
 
 def tile_sizes(shape: Any, kernel: Any) -> list[int]:
