@@ -1,7 +1,7 @@
 """Mistakes in kernels that are seen in their text: what comes out of them depends on chance.
 
-Iterations that share a buffer, and threads that do not wait for each other, may give right numbers, and
-do so whenever a kernel runs as plain Python. So the text is read: loops over `prange`, buffers that are
+Iterations that share a buffer, threads that do not wait for each other, and a thread past the end may give right
+numbers; most do whenever a kernel runs as plain Python. So the text is read: loops over `prange`, buffers that are
 made outside of them, writes to and reads from shared memory, and what each condition depends on.
 """
 
@@ -29,6 +29,10 @@ EARLY_WRITE = (
     "{name} writes to {what} in the next round of a loop (line {line}) while other threads may still read "
     "it: a cuda.syncthreads() is missing at the end of the loop."
 )
+WIDE_GUARD = (
+    "{name} lets one thread too many through: {what} (line {line}). Cells are counted from 0, so the last "
+    "one is the size minus 1."
+)
 
 
 def faults(text: str, name: str) -> list[str]:
@@ -37,7 +41,8 @@ def faults(text: str, name: str) -> list[str]:
         function = find_function(parse(text), name)
     except (SyntaxError, LookupError):
         return []
-    found = [*_shared_buffers(function), *_conditional_waits(function), *_missing_waits(function)]
+    kinds = (_shared_buffers, _wide_guards, _conditional_waits, _missing_waits)
+    found = [fault for kind in kinds for fault in kind(function)]
     said = [kind.format(name=name, what=what, line=line) for kind, what, line in found]
     return list(dict.fromkeys(said))[:3]
 
@@ -111,6 +116,19 @@ def _shared_buffers(function: ast.AST) -> Iterator[Fault]:
                 buffer = ast.unparse(call.args[-1])
                 if buffer in made:
                     yield SHARED_BUFFER, buffer, made[buffer]
+
+
+# --- Guards --------------------------------------------------------------------------------------
+
+
+def _wide_guards(function: ast.AST) -> Iterator[Fault]:
+    """`i <= size` before work, or `i > size` before leaving, where i is a thread's own number."""
+    own = _of_one_thread(function)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.LtE, ast.Gt)):
+            sides = [ast.unparse(side) for side in (node.left, node.comparators[0])]
+            if sides[0] in own and sides[1] in ("size", "out_size"):
+                yield WIDE_GUARD, ast.unparse(node), node.lineno
 
 
 # --- Shared memory -------------------------------------------------------------------------------

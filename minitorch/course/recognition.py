@@ -126,6 +126,7 @@ _CALLS = {
     "conv1d_of": "conv1d, input and weight",
     "conv2d_of": "conv2d, input and weight",
     "conv1d_back": "The gradient of conv1d, input, weight, which:",
+    "conv2d_back": "The gradient of conv2d, input, weight, which:",
     "tiled": "tile, image and kernel",
     "tile_sizes": "New height and width of tile, image and kernel",
     "averaged": "avgpool2d, image and kernel",

@@ -347,6 +347,7 @@ CUDA: list[Mistake] = [
 
 _INSIDE_THE_LOOP = "Make it inside the loop"
 _ALL_WAIT = "all threads wait"
+_COUNTED_FROM_0 = "Cells are counted from 0"
 _NOT_THERE_YET = "the numbers may not be there yet"
 _STILL_READ = "a cuda.syncthreads() is missing at the end of the loop"
 
@@ -371,6 +372,14 @@ RACES: list[Mistake] = [
         ("the buffer shared by all iterations", _INSIDE_THE_LOOP,
          "for i in prange(len(out)):\n    out_index = np.empty(len(out_shape), dtype=np.int32)\n",
          "out_index = np.empty(len(out_shape), dtype=np.int32)\nfor i in prange(len(out)):\n"),
+    ),
+    *in_answer("task3_3", "cuda_ops.py", "tensor_map._map",
+        ("the guard lets one thread too many through", _COUNTED_FROM_0,
+         "if i < out_size:", "if i <= out_size:"),
+    ),
+    *in_answer("task3_3", "cuda_ops.py", "flat_map._flat_map",
+        ("one thread too many does not leave", _COUNTED_FROM_0,
+         "if i >= out_size:", "if i > out_size:"),
     ),
     *in_answer("task3_3", "cuda_ops.py", "tensor_reduce._reduce",
         ("no wait before the first fold", _NOT_THERE_YET,

@@ -237,9 +237,11 @@ CASES: dict[str, str] = {
     """,
     "3.1": """
         fast_mapped((2, 3), in_order=(1, 0))
+        fast_mapped((2, 3))
         fast_mapped((4,), to=(2, 4))
         fast_mapped((2, 1), to=(2, 3))
         fast_zipped((2, 3), (2, 3), b_order=(1, 0))
+        fast_zipped((2, 3), (2, 3))
         fast_zipped((2, 1), (3,))
         fast_zipped((3, 4), (4,))
         fast_reduced((2, 3), 1, start=100.0)
@@ -283,6 +285,7 @@ CASES: dict[str, str] = {
         conv2d_of((1, 1, 3, 3), (1, 1, 2, 1))
         conv2d_of((1, 1, 1, 3), (1, 1, 1, 2))
         conv2d_of((2, 2, 2, 3), (1, 2, 2, 2))
+        conv2d_back((1, 1, 2, 3), (1, 1, 1, 2), 0)
     """,
     "4.3": """
         tiled((1, 1, 4, 4), (2, 2))

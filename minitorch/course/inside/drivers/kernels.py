@@ -230,8 +230,16 @@ def conv2d_of(shape: Any, weight: Any) -> list[float]:
 
 
 def conv1d_back(shape: Any, weight: Any, i: int) -> list[float]:
+    return _convolution_back(minitorch.conv1d, shape, weight, i)
+
+
+def conv2d_back(shape: Any, weight: Any, i: int) -> list[float]:
+    return _convolution_back(minitorch.conv2d, shape, weight, i)
+
+
+def _convolution_back(convolve: Any, shape: Any, weight: Any, i: int) -> list[float]:
     inputs = ramp(*shape), ramp(*weight, start=2.0)
-    out = minitorch.conv1d(*inputs)
+    out = convolve(*inputs)
     out.backward(ramp(*out.shape, start=5.0).detach())
     return numbers(inputs[i].grad)
 
