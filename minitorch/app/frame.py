@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -48,7 +49,24 @@ def show() -> None:
         choose_code()
         follow_saves()
         tidy_history()
-    page.run()
+    _draw(page)
+
+
+def _draw(page: Any) -> None:
+    """Draw a page; a card where it fails at what the student's code gave."""
+    try:
+        page.run()
+    except Exception as error:
+        room = next(room for room in ROOMS if room.title == page.title)
+        own = next((view for view in views(room) if view.name == "yours"), None)
+        if own is None:
+            raise
+        logging.getLogger(__name__).exception("page %s", page.title)
+        text = (
+            f"This page cannot draw what your code gave. {type(error).__name__}: {error}\n"
+            "If it draws what the reference gives, look for a value of another type or shape."
+        )
+        problem_card(own, Problem(text))
 
 
 def chosen_module() -> int:

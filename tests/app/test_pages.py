@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from minitorch.app.opening import end_libraries, open_pages
-from minitorch.app.rooms import ROOMS
-from minitorch.course.tasks import TASKS
+from minitorch.app.rooms import ROOMS, find_room
+from minitorch.course.plain_answers import write_answer
+from minitorch.course.tasks import TASKS, Place
 from minitorch.course.workspace import Workspace, create
 
 
@@ -36,6 +37,16 @@ def test_a_page_draws(room, code, folders) -> None:
     if code == "reference":
         assert "could not do this" not in words
         assert "is still open" not in words
+
+
+def test_what_cannot_be_drawn_is_a_card(tmp_path: Path) -> None:
+    """A function that gives something else than a number is a mistake of the student's, and no traceback."""
+    workspace = Workspace(create(tmp_path)[0].root)
+    workspace.put_solutions(TASKS)
+    write_answer(workspace, Place("operators.py", "sigmoid", "", ""), "return None\n")
+    words = open_pages(tmp_path, [find_room("by_hand")])["by_hand"]
+    assert "Your code could not do this" in words
+    end_libraries()
 
 
 @pytest.mark.parametrize("number", ["0.4", "1.4", "2.1"])
