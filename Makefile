@@ -58,7 +58,7 @@ lint: $(VENV)/.dev ## Check style and types only
 	$(BIN)/pyright
 
 format: $(VENV)/.dev ## Format the code
-	$(BIN)/ruff check --fix
+	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
 
 bench: $(VENV)/.dev ## Measure speed against NumPy and PyTorch

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from docs.site.pages import dead_links
 from minitorch.course.guide import section
+from minitorch.course.plain_answers import plain_answers, write_answer
 from minitorch.course.stubs import LIBRARY, body_of, is_open, replace_body, solution_file, stub_file
-from minitorch.course.tasks import TASKS, Task, find_task
+from minitorch.course.tasks import TASKS, Place, Task, find_task
 from minitorch.course.workspace import CourseError, Workspace, course_files, create
 
 PLACES = [(task, place) for task in TASKS for place in task.places]
@@ -175,12 +177,17 @@ def test_links_of_the_guide_stay_in_the_workspace(workspace: Workspace) -> None:
     assert [(path.name, link) for path in pages for link in dead_links(path)] == []
 
 
+def in_terminal(workspace: Workspace) -> dict[str, Any]:
+    """Options with which a command runs in a workspace and finds the tools."""
+    tools = Path(sys.executable).parent
+    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    return {"cwd": workspace.root, "env": environment, "capture_output": True, "text": True}
+
+
 def test_make_lint_has_nothing_to_say_about_a_workspace(tmp_path: Path) -> None:
     made, _ = create(tmp_path / "w")
     made.put_solutions(TASKS[::2])
-    tools = Path(sys.executable).parent
-    environment = os.environ | {"PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
-    options = {"cwd": made.root, "env": environment, "capture_output": True, "text": True}
+    options = in_terminal(made)
     planned = subprocess.run(
         ["make", "--no-print-directory", "--dry-run", "lint"], check=True, **options
     )
@@ -196,3 +203,17 @@ def test_installing_a_workspace_leaves_the_tools_alone(workspace: Workspace) -> 
     settings = tomllib.loads((workspace.root / "pyproject.toml").read_text())
     assert settings["project"]["name"] != "minitorch"
     assert settings["tool"]["setuptools"]["packages"] == []
+
+
+def test_make_format_leaves_nothing_but_what_a_student_decides(tmp_path: Path) -> None:
+    """What a hint spells out, here `zip(ls1, ls2)`, is no fault of style; the rest is put into shape all the same."""
+    workspace, _ = create(tmp_path / "w")
+    for (file, name), body in plain_answers().items():
+        write_answer(workspace, Place(file, name, "", ""), body)
+    options = in_terminal(workspace)
+    subprocess.run(["make", "format"], check=True, **options)
+    assert subprocess.run(["ruff", "format", "--check"], **options).returncode == 0
+    found = subprocess.run(["ruff", "check", "--output-format", "concise"], **options).stdout
+    assert {line.split()[1] for line in found.splitlines() if ": " in line} <= {
+        "B007"
+    }  # unused names
