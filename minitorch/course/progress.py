@@ -170,7 +170,12 @@ def explain_error(workspace: Workspace, error: dict[str, str]) -> str:
     """Why nothing could be checked."""
     kind, text = error["kind"], error["text"]
     if kind == "import":
-        return f"Your minitorch cannot be imported. {text}"
+        unread = (
+            "" if " line " in text else next(filter(None, map(workspace.unreadable, TASKS)), "")
+        )
+        return (
+            f"Your minitorch cannot be imported. {unread or text}"  # unread: a file with bytes of 0
+        )
     if kind == "elsewhere":
         return f"Python imports minitorch from {text}, not from {workspace.root}. See `doctor`."
     if kind == "endless":

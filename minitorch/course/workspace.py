@@ -150,8 +150,9 @@ class Workspace:
             try:
                 functions_of(self.text(name))
             except SyntaxError as error:
-                return f"minitorch/{name} line {error.lineno}: {error.msg}"
-            except ValueError as error:  # bytes of 0
+                line = f" line {error.lineno}" if error.lineno else ""  # of bytes of 0 none is told
+                return f"minitorch/{name}{line}: {error.msg}"
+            except ValueError as error:  # bytes of 0, in older Pythons
                 return f"minitorch/{name}: {error}"
         return ""
 

@@ -69,6 +69,10 @@ def test_a_file_that_python_cannot_read_is_named(
     assert re.search(r"0\.1 .* open ", out)
     assert course("solution", "0.4") == 2
     assert "Fix that first" in capsys.readouterr().err
+    assert course("check", "0.4") == 1
+    out = capsys.readouterr().out
+    assert re.search(rf"module\.py.*{message}|{message}.*module\.py", out)
+    assert "None" not in out  # of a null byte Python tells neither file nor line
 
 
 def test_a_file_is_read_as_python_reads_it(workspace: Workspace, capsys: Captured) -> None:

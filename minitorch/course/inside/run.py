@@ -90,8 +90,8 @@ def _import_error(root: str) -> dict[str, str] | None:
 def _describe(error: BaseException) -> str:
     """An error as one or two lines: what, where in the user's files, and why."""
     if isinstance(error, SyntaxError):
-        place = f"{_short(error.filename or '?')} line {error.lineno}"
-        return f"{type(error).__name__}: {error.msg}, in {place}"
+        place = f", in {_short(error.filename)} line {error.lineno}" if error.filename else ""
+        return f"{type(error).__name__}: {error.msg}{place}"
     text = f"{type(error).__name__}: {error}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if "minitorch" in f.filename]
     if frames:
