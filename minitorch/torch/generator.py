@@ -7,10 +7,11 @@ one saved there continues here, and the reverse.
 
 from __future__ import annotations
 
+import itertools
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import c_uint32
 from functools import cached_property
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..threads import fork_waits_for
-from .backends.cpu.dispatch import COMPILES, kernels_from
+from .backends.cpu.dispatch import CALLS_BEFORE_COMPILING, COMPILES, kernels_from
 from .backends.interface import resolve
 from .device import CPU, device
 
@@ -39,6 +40,7 @@ COMPILED_SIZE = kernels_from(1 << 14)
 
 _LOOPS = f"{__package__}.sampling_kernels"
 _loops: list[Any] = []  # the module, once it is loaded
+_calls = itertools.count()  # that had to do without it
 _LENGTH = 624  # words in the generator's memory
 _STATE = np.dtype(
     {
@@ -51,10 +53,14 @@ _STATE = np.dtype(
 
 
 def compiled_loops(size: int) -> Any:
-    """The module of compiled loops, if there is enough to do or it is loaded already; or None."""
-    if not _loops and (size >= COMPILED_SIZE or (COMPILES and _LOOPS in sys.modules)):
+    """The module of compiled loops, if there was enough to do or it is loaded already; or None."""
+    if _loops:
+        return _loops[0]
+    many = next(_calls) > CALLS_BEFORE_COMPILING["numba" in sys.modules]
+    if size >= COMPILED_SIZE or (COMPILES and (many or _LOOPS in sys.modules)):
         _loops.append(import_module(_LOOPS))  # which waits while another thread loads it
-    return _loops[0] if _loops else None
+        return _loops[0]
+    return None
 
 
 class _Twister:
@@ -127,30 +133,27 @@ class Generator:
         """The seed that started the stream."""
         return self._seed
 
-    @contextmanager
-    def drawing(self, expected: int) -> Iterator[Callable[[int], Array]]:
-        """Hold the lock and give `draw(count)`, which returns the next 32-bit words.
-
-        Args:
-            expected: about how many words will be drawn; for many, the loop is compiled
-        """
-        with self.lock:
-            yield self._draw if compiled_loops(expected) is None else self.words
-
     def words(self, count: int) -> Array:
         """The next 32-bit words."""
-        kernels = compiled_loops(count)
-        with self.lock:
-            if kernels is None:
-                return self._draw(count)
-            self._untouched &= count == 0
-            twister = self._twister
-            return kernels.fill_words(np.empty(count, np.uint32), twister.words, twister.cursor)
+        drawn = np.empty(count, np.uint32)
+        if not self.fill(drawn, "words"):
+            with self.lock:
+                self._untouched &= count == 0
+                drawn[...] = self._twister.bits.random_raw(count)
+        return drawn
 
-    def _draw(self, count: int) -> Array:
-        """The same by NumPy."""
-        self._untouched &= count == 0
-        return self._twister.bits.random_raw(count).astype(np.uint32)
+    def fill(self, out: Array, what: str, *args: Any) -> bool:
+        """Let the compiled loop `fill_{what}(out, words, cursor, *args)` draw; False if none is loaded."""
+        kernels = compiled_loops(out.size)
+        if kernels is None:
+            return False
+        loop = getattr(kernels, f"fill_{what}")
+        with self.lock:
+            words = self._twister.words
+            first = words[0] if self._untouched else None
+            loop(out, words, self._twister.cursor, *args)
+            self._untouched = first is not None and bool(words[0] == first)
+        return True
 
     @contextmanager
     def memory(self) -> Iterator[tuple[Array, Array]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .generator import Generator, chosen, compiled_loops
+from .generator import Generator, chosen
 from .random_words import Array, digits_of, from_words, joined, largest_of, require, stored_as
 
 
@@ -82,13 +82,17 @@ def bounds_of(dtype: Any, low: int, high: int | None) -> tuple[int, int]:
     else:
         require(
             low < high,
-            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}",
+            "random_ expects 'from' to be less than 'to', but got from={} >= to={}",
+            low,
+            high,
         )
         low, high = _first_stored(dtype, low), _end_stored(dtype, high)
     require(
         low < high,
-        f"random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
-        f"from={low} >= to={high}",
+        "random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, but got "
+        "from={} >= to={}",
+        low,
+        high,
     )
     _check_stored(dtype, "from", low)
     _check_stored(dtype, "to - 1", high - 1)
@@ -99,7 +103,7 @@ def _check_stored(dtype: Any, name: str, bound: int) -> None:
     """Raise for a bound out of the dtype's range; warn if the dtype does not represent all integers."""
     digits, most = digits_of(dtype), largest_of(dtype)
     least = -most if digits else -most - 1 if dtype.kind == "i" else 0
-    require(least <= bound <= most, f"{name} is out of bounds for {dtype.name}: {bound}")
+    require(least <= bound <= most, "{} is out of bounds for {.name}: {}", name, dtype, bound)
     if digits and abs(bound) > 1 << digits:
         warnings.warn(
             f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations "
@@ -132,26 +136,20 @@ def _end_stored(dtype: Any, high: int) -> int:
 def permutation(n: int, dtype: Any, generator: Generator | None = None) -> Array:
     """The integers from 0 to n - 1 in random order: `randperm`."""
     dtype = np.dtype(dtype)
-    require(n >= 0, f"n must be non-negative, got {n}")
+    require(n >= 0, "n must be non-negative, got {}", n)
     require(
         n <= last_integer(dtype),
-        f"n is too large for result tensor type: '{dtype.name}' for n={n}",
+        "n is too large for result tensor type: '{0.name}' for n={1}",
+        dtype,
+        n,
     )
-    words = 1 if n < 0xFFFFFFFF // 20 else 2
-    places = np.arange(max(n - 1, 0))
-    with chosen(generator).drawing(words * places.size) as draw:
-        drawn = draw(words * places.size)
-    partners = places + (drawn if words == 1 else joined(drawn)) % (n - places).astype(np.uint64)
-    return stored_as(_shuffled(n, partners.astype(np.int64)), dtype)
-
-
-def _shuffled(n: int, partners: Array) -> Array:
-    """0 to n - 1, after each place, from the first on, was swapped with its partner."""
-    if kernels := compiled_loops(n):
-        order = np.arange(n)
-        kernels.shuffle(order, partners)
-        return order
-    listed = list(range(n))
-    for place, partner in enumerate(partners.tolist()):
-        listed[place], listed[partner] = listed[partner], listed[place]
-    return np.array(listed, dtype=np.int64)
+    order = np.arange(n)
+    words, own = 1 if n < 0xFFFFFFFF // 20 else 2, chosen(generator)
+    if n > 1 and not own.fill(order, "permutation", words):
+        drawn, places = own.words(words * (n - 1)), order[:-1]
+        apart = (drawn if words == 1 else joined(drawn)) % (n - places).astype(np.uint64)
+        listed = order.tolist()
+        for place, partner in enumerate((places + apart.astype(np.int64)).tolist()):
+            listed[place], listed[partner] = listed[partner], listed[place]
+        order[:] = listed
+    return stored_as(order, dtype)

@@ -44,10 +44,10 @@ def stored_as(values: Array, dtype: Any) -> Array:
     return values.astype(dtype, copy=False)
 
 
-def require(holds: Any, message: str) -> None:
-    """Raise Torch's error unless the condition holds."""
+def require(holds: Any, message: str, *values: Any) -> None:
+    """Raise Torch's error, in which `{}` stand for values, unless the condition holds."""
     if not holds:
-        raise RuntimeError(message)
+        raise RuntimeError(message.format(*values))
 
 
 # --- Words, and what they are read as ------------------------------------------------------------
@@ -62,6 +62,12 @@ def singles(words: Array) -> Array:
     """Uniform float32 numbers in [0, 1), one from each word: its low 24 bits."""
     bits = words & np.uint32(0xFFFFFF)
     return bits.view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+
+
+def drawn_singles(count: int, generator: Generator) -> Array:
+    """The next of them."""
+    drawn = np.empty(count, np.float32)
+    return drawn if generator.fill(drawn, "singles") else singles(generator.words(count))
 
 
 def doubles(words: Array) -> Array:
@@ -108,12 +114,12 @@ def from_words(
     own = chosen(generator)
     if each * count <= CHUNK:
         return stored_as(read(own.words(each * count)), dtype).reshape(shape)
-    with own.drawing(each * count) as draw:
+    with own.lock:
         out = np.empty(shape, dtype)
         flat, step = out.reshape(-1), CHUNK // each
         for start in range(0, count, step):
             part = flat[start : start + step]
-            part[...] = stored_as(read(draw(each * part.size)), dtype)
+            part[...] = stored_as(read(own.words(each * part.size)), dtype)
     return out
 
 

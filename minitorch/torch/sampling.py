@@ -27,6 +27,7 @@ from .random_words import (
     Array,
     digits_of,
     doubles,
+    drawn_singles,
     filled_complex,
     from_doubles,
     from_words,
@@ -49,13 +50,13 @@ def uniform(
 ) -> Array:
     """Real numbers from `low` to `high`, without `high`: `rand` and `uniform_`."""
     dtype = np.dtype(dtype)
+    if dtype.char == "f" and low == 0 and high == 1:
+        return drawn_singles(math.prod(shape), chosen(generator)).reshape(shape)
     if dtype.kind == "c":
         return filled_complex(uniform, shape, dtype, low, high, generator)
     _check_uniform(dtype, low, high)
     if dtype == np.float64:
         return _uniform_doubles(shape, float(low), float(high), generator)
-    if (dtype, low, high) == (np.float32, 0, 1):
-        return from_words(shape, dtype, generator, 1, singles)
     start, span = np.float32(low), np.float32(high) - np.float32(low)
     bounds = stored_as(np.array([low, high], np.float32), dtype)
 
@@ -112,14 +113,14 @@ def normal(
 ) -> Array:
     """Normally distributed numbers: `randn` and `normal_`; many are drawn in blocks, or singly."""
     dtype = np.dtype(dtype)
-    require(std >= 0, f"normal expects std >= 0.0, but found std {std}")
+    require(std >= 0, "normal expects std >= 0.0, but found std {}", std)
     if dtype.kind == "c":
         fill = partial(normal, singly=singly)
         return filled_complex(fill, shape, dtype, mean, std / math.sqrt(2), generator)
     generator = chosen(generator)
     out = np.empty(shape, dtype)
     if out.size < 16 or singly:
-        out[...] = stored_as(fused(_normals(out.size, generator), std, mean), dtype).reshape(shape)
+        out.reshape(-1)[...] = stored_as(_normals(out.size, mean, std, generator), dtype)
     else:
         _fill_in_blocks(out.reshape(-1), mean, std, generator)
     return out
@@ -144,24 +145,28 @@ def log_normal(
     generator: Generator | None = None,
 ) -> Array:
     """Numbers whose logarithm is normally distributed: `log_normal_`."""
-    require(std > 0, f"log_normal_ expects std > 0.0, but found std={std}")
-    drawn = _normals(math.prod(shape), chosen(generator))
-    return stored_as(c_math.exp(fused(drawn, std, mean)), np.dtype(dtype)).reshape(shape)
+    require(std > 0, "log_normal_ expects std > 0.0, but found std={}", std)
+    drawn = _normals(math.prod(shape), mean, std, chosen(generator))
+    return stored_as(c_math.exp(drawn), np.dtype(dtype)).reshape(shape)
 
 
-def _normals(count: int, generator: Generator) -> Array:
-    """Standard normal float64 numbers, drawn in pairs; what is left of a pair is kept."""
+def _normals(count: int, mean: float, std: float, generator: Generator) -> Array:
+    """Normal float64 numbers, drawn in pairs; what is left of a pair is kept."""
+    out = np.empty(count)
     with generator.lock:
+        spare = np.array([generator.spare or 0.0, generator.spare is not None])
+        if generator.fill(out, "normals", float(mean), float(std), spare):
+            generator.spare = float(spare[0]) if spare[1] else None
+            return out
         kept = [] if generator.spare is None or not count else [generator.spare]
         pairs = (count - len(kept) + 1) // 2
-        with generator.drawing(4 * pairs) as draw:
-            uniforms = doubles(draw(4 * pairs)).reshape(pairs, 2)
+        uniforms = doubles(generator.words(4 * pairs)).reshape(pairs, 2)
         angles = 2.0 * math.pi * uniforms[:, 0]
         radii = np.sqrt(-2.0 * c_math.log1p(-uniforms[:, 1]))
         drawn = np.concatenate((kept, _cartesian(radii, angles).reshape(-1)))
         if count:
             generator.spare = float(drawn[count]) if drawn.size > count else None
-    return drawn[:count]
+    return fused(drawn[:count], std, mean)
 
 
 def _cartesian(radii: Array, angles: Array) -> Array:
@@ -171,28 +176,26 @@ def _cartesian(radii: Array, angles: Array) -> Array:
 
 def _fill_in_blocks(out: Array, mean: float, std: float, generator: Generator) -> None:
     """Normal numbers in blocks of 16; an incomplete block is the last 16 numbers, drawn anew."""
-    each = 2 if out.dtype == np.float64 else 1
     whole = out.size // 16 * 16
-    with generator.drawing(each * out.size) as draw:
+    with generator.lock:
         for start in range(0, whole, CHUNK):
-            part = out[start : min(start + CHUNK, whole)]
-            _fill_blocks(part, draw(each * part.size), mean, std)
+            _fill_blocks(out[start : min(start + CHUNK, whole)], mean, std, generator)
         if whole < out.size:
-            if out.dtype.itemsize > 2:
-                draw(each * (out.size - whole))  # PyTorch draws numbers here that nobody sees
-            _fill_blocks(out[-16:], draw(16 * each), mean, std)
+            if out.dtype.itemsize > 2:  # PyTorch draws numbers here that nobody sees
+                generator.words(out.itemsize // 4 * (out.size - whole))
+            _fill_blocks(out[-16:], mean, std, generator)
 
 
-def _fill_blocks(out: Array, words: Array, mean: float, std: float) -> None:
-    """Normal numbers from words; in each block of 16, the first 8 pair with the last 8."""
+def _fill_blocks(out: Array, mean: float, std: float, generator: Generator) -> None:
+    """Normal numbers; in each block of 16, the first 8 pair with the last 8."""
     if out.dtype == np.float64:
-        u, v = np.moveaxis(doubles(words).reshape(-1, 2, 8), 1, 0)
+        u, v = np.moveaxis(doubles(generator.words(2 * out.size)).reshape(-1, 2, 8), 1, 0)
         radii, angles = np.sqrt(-2 * c_math.log(1 - u)), 2.0 * math.pi * v
         out[...] = fused(_cartesian(radii, angles), std, mean).reshape(-1)
         return
-    numbers, moments = singles(words), (np.float32(mean), np.float32(std))
+    numbers, moments = drawn_singles(out.size, generator), (np.float32(mean), np.float32(std))
     if kernels := compiled_loops(numbers.size):
-        kernels.fill_normals(numbers, *moments)
+        kernels.make_normal(numbers, *moments)
     else:
         u, v = np.moveaxis(numbers.reshape(-1, 2, 8), 1, 0)
         u[...], v[...] = normal_pair(u, v, *moments)
@@ -217,7 +220,7 @@ def bernoulli(
         require(((p >= 0) & (p <= 1)).all(), "bernoulli_ expects all p to be in [0, 1]")
         precise = np.float64 if p.dtype == np.float64 else np.float32
         return stored_as(uniform(shape, precise, 0.0, 1.0, generator) < p.astype(precise), dtype)
-    require(0 <= p <= 1, f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    require(0 <= p <= 1, "bernoulli_ expects p to be in [0, 1], but got p={}", p)
     return from_doubles(shape, dtype, generator, lambda u: u < p)
 
 
@@ -232,7 +235,7 @@ def exponential(
     shape: tuple[int, ...], dtype: Any, rate: float = 1.0, generator: Generator | None = None
 ) -> Array:
     """Waiting times for events of a given rate: `exponential_`."""
-    require(rate > 0, f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    require(rate > 0, "exponential_ expects lambda > 0.0, but found lambda={}", rate)
     return from_doubles(shape, dtype, generator, lambda u: -1.0 / rate * c_math.log1p(-u))
 
 
@@ -240,7 +243,7 @@ def geometric(
     shape: tuple[int, ...], dtype: Any, p: float, generator: Generator | None = None
 ) -> Array:
     """How many trials it takes until one succeeds: `geometric_`."""
-    require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p}")
+    require(0 < p < 1, "geometric_ expects p to be in (0, 1), but got p={}", p)
     failure = math.log1p(-p)
     return from_doubles(shape, dtype, generator, lambda u: np.ceil(c_math.log(u) / failure))
 
@@ -253,7 +256,7 @@ def cauchy(
     generator: Generator | None = None,
 ) -> Array:
     """Numbers of the Cauchy distribution: `cauchy_`."""
-    require(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    require(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma={}", sigma)
     turn = lambda u: c_math.tan(math.pi * (u - 0.5))  # noqa: E731
     return from_doubles(shape, dtype, generator, lambda u: fused(turn(u), sigma, median))
 
@@ -291,16 +294,18 @@ def _drawn_with_replacement(weights: Array, count: int, generator: Generator | N
 
 def check_multinomial(weights: Array, count: int, replacement: bool) -> None:
     """Raise for weights that are no distribution, or more samples than there are indices."""
-    require(1 <= weights.ndim <= 2, f"prob_dist must be 1 or 2 dim, got {weights.ndim}")
+    require(1 <= weights.ndim <= 2, "prob_dist must be 1 or 2 dim, got {}", weights.ndim)
     require(
         digits_of(weights.dtype),
-        f"multinomial only supports floating-point dtypes for input, got: {weights.dtype.name}",
+        "multinomial only supports floating-point dtypes for input, got: {.name}",
+        weights.dtype,
     )
     require(count > 0, "cannot sample n_sample <= 0 samples")
     require(
         replacement or count <= weights.shape[-1],
-        f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {count} of "
-        f"{weights.shape}",
+        "cannot sample n_sample > prob_dist.size(-1) samples without replacement: {} of {}",
+        count,
+        weights.shape,
     )
     require(weights.shape[-1] <= 1 << 24, "number of categories cannot exceed 2^24")
     require(

@@ -67,32 +67,45 @@ def _tempered(word: Any) -> Any:
     return word ^ (word >> np.uint32(18))
 
 
-def _fill_words(out: Array, words: Array, cursor: Array) -> Array:
-    """Fill `out` with the next words of the stream."""
-    done = 0
-    while done < out.size:
-        if cursor[0] == LENGTH:
-            _renew(words)
-            cursor[0] = 0
-        ready = words[cursor[0] : cursor[0] + out.size - done]
-        for i in range(ready.size):
-            out[done + i] = _tempered(ready[i])
-        done += ready.size
-        cursor[0] += ready.size
-    return out
+def _filling(number_of: Any) -> Any:
+    """The loop that fills `out` with what a function makes of the next words of the stream, one by one."""
+
+    def fill(out: Array, words: Array, cursor: Array) -> None:
+        done = 0
+        while done < out.size:
+            if cursor[0] == LENGTH:
+                _renew(words)
+                cursor[0] = 0
+            ready = words[cursor[0] : cursor[0] + out.size - done]
+            for i in range(ready.size):
+                out[done + i] = number_of(_tempered(ready[i]))
+            done += ready.size
+            cursor[0] += ready.size
+
+    return _compile(fill)
+
+
+@_inlined
+def _single(word: Any) -> Any:
+    """A single from 0 to 1: the low 24 bits of a word."""
+    return np.float32(np.int32(word & np.uint32(0xFFFFFF))) * np.float32(2.0**-24)
+
+
+@_part
+def _next_word(words: Array, cursor: Array) -> Any:
+    """The next word of the stream, with 64 bits."""
+    if cursor[0] == LENGTH:
+        _renew(words)
+        cursor[0] = 0
+    cursor[0] += 1
+    return np.uint64(_tempered(words[cursor[0] - 1]))
 
 
 @_part
 def _next_uniform(words: Array, cursor: Array) -> float:
     """A double from 0 to 1: 53 bits of the next two words."""
-    high = np.uint64(0)
-    low = np.uint64(0)
-    for _ in range(2):
-        if cursor[0] == LENGTH:
-            _renew(words)
-            cursor[0] = 0
-        high, low = low, np.uint64(_tempered(words[cursor[0]]))
-        cursor[0] += 1
+    high = _next_word(words, cursor)
+    low = _next_word(words, cursor)
     return float(((high & np.uint64(0x1FFFFF)) << np.uint64(32)) | low) * 2.0**-53
 
 
@@ -109,6 +122,14 @@ def _next_normal(words: Array, cursor: Array, spare: Array) -> float:
     return radius * math.cos(angle)
 
 
+def _fill_normals(
+    out: Array, words: Array, cursor: Array, mean: float, std: float, spare: Array
+) -> None:
+    """Normal doubles, one by one."""
+    for i in range(out.size):
+        out[i] = _fused(_next_normal(words, cursor, spare), std, mean)
+
+
 # --- Normal numbers by the block -----------------------------------------------------------
 
 HALF_BLOCK, RUN = 8, 512  # RUN pairs are transformed together
@@ -117,7 +138,7 @@ _log, _sin_cos = _inlined(log_of(_fused)), _inlined(sin_cos_of(_fused))
 _normal_pair = _inlined(box_muller(_log, _sin_cos, _fused))
 
 
-def _fill_normals(numbers: Array, mean: Any, std: Any) -> None:
+def _make_normal(numbers: Array, mean: Any, std: Any) -> None:
     """Make uniform numbers normal: in each block of 16, the first 8 pair with the last 8."""
     first, second = np.empty(RUN, np.float32), np.empty(RUN, np.float32)
     for start in range(0, numbers.size, 2 * RUN):
@@ -158,10 +179,14 @@ def map_of(function: Callable[[float], float]) -> Any:
     return _compile(loop)
 
 
-def _shuffle(order: Array, partners: Array) -> None:
-    """Swap each element, from the first on, with its partner."""
-    for i in range(partners.size):
-        order[i], order[partners[i]] = order[partners[i]], order[i]
+def _fill_permutation(order: Array, words: Array, cursor: Array, each: int) -> None:
+    """Swap each element, from the first on, with one from there on, chosen by one word or two."""
+    for i in range(order.size - 1):
+        word = _next_word(words, cursor)
+        if each == 2:
+            word = (word << np.uint64(32)) | _next_word(words, cursor)
+        other = i + np.int64(word % np.uint64(order.size - i))
+        order[i], order[other] = order[other], order[i]
 
 
 # --- Methods that reject: how many uniform numbers a sample takes depends on them ------------
@@ -330,10 +355,12 @@ def _fill_binomial(counts: Array, probs: Array, out: Array, words: Array, cursor
             out[i] = np.nan
 
 
-fill_words = _compile(_fill_words)
+fill_words = _filling(_inlined(lambda word: word))
+fill_singles = _filling(_single)
 fill_normals = _compile(_fill_normals)
+make_normal = _compile(_make_normal)
 fuse = _compile(_fuse)
-shuffle = _compile(_shuffle)
+fill_permutation = _compile(_fill_permutation)
 fill_poisson = _compile(_fill_poisson)
 fill_gamma = _compile(_fill_gamma)
 fill_binomial = _compile(_fill_binomial)

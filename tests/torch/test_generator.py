@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 
-from minitorch.torch import c_math, sampling
+from minitorch.torch import c_math, random_words, sampling
 from minitorch.torch import generator as generator_module
 from minitorch.torch.generator import DEFAULT_SEED, Generator, default_generator
 
@@ -249,7 +249,7 @@ def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     kernels = None
     if request.param == "compiled":
         from minitorch.torch import sampling_kernels as kernels
-    for module in (c_math, generator_module, sampling):
+    for module in (c_math, generator_module, random_words, sampling):
         monkeypatch.setattr(module, "compiled_loops", lambda size: kernels)
     return request.param
 

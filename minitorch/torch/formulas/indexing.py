@@ -6,6 +6,8 @@ checked before anything is written; negative ones are out of bounds.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -60,11 +62,45 @@ def index_add(x: Array, dim: int, index: Array, source: Array) -> None:
 
 @accelerated
 def add_rows(x: Array, dim: int, index: Array, source: Array) -> None:
-    """The same for indices that are in range."""
-    np.add.at(np.moveaxis(x, dim, 0), index, np.moveaxis(source, dim, 0))
+    """The same for indices that are in range, and single or double precision."""
+    add_rows_in_place(x, dim, index, source)
+
+
+def add_rows_in_place(x: Array, dim: int, index: Array, source: Array) -> None:
+    """The same in any precision."""
+    rows, values = np.moveaxis(x, dim, 0), np.moveaxis(source, dim, 0)
+    width = prod(rows.shape[1:])
+    if type(x) is not np.ndarray or not rows.flags.c_contiguous:
+        np.add.at(rows, index, values)
+    elif width < _WIDE:
+        places = (index[:, None] * width + np.arange(width)).reshape(-1)
+        np.add.at(x.reshape(-1), places, values.reshape(-1))
+    else:
+        for i, row in zip(index.tolist(), values, strict=True):
+            rows[i] += row
+
+
+_WIDE = 400
+"""From this many elements on, NumPy adds rows faster one by one than element by element."""
 
 
 # --- Single elements: an index for each -------------------------------------------------------------
+
+
+def flat_places(index: Array, shape: tuple[int, ...], dim: int) -> Array:
+    """Where in contiguous memory of a shape the elements lie that indices along a dimension name."""
+    if index.ndim == 1:
+        return index
+    return index * prod(shape[dim + 1 :]) + _first_places(index.shape, shape, dim)
+
+
+@lru_cache(256)
+def _first_places(counts: tuple[int, ...], shape: tuple[int, ...], dim: int) -> Array:
+    """The same for indices of 0, of size 1 along the dimension."""
+    sizes = [n if d != dim else 1 for d, n in enumerate(counts)]
+    return sum(
+        place * prod(shape[d + 1 :]) for d, place in enumerate(np.ogrid[tuple(map(slice, sizes))])
+    )
 
 
 def gather(x: Array, dim: int, index: Array) -> Array:

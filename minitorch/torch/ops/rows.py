@@ -88,20 +88,12 @@ def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
         return  # no elements are written
     if target.ndim > 1:
         check_bounds("index_add", index, size_of(target, dim), dim)
-    if source.size >= kernels.LARGE and target.dtype.char in "fd" and source.ndim == target.ndim:
-        kernels.index_add(target, dim, index.reshape(-1), source)
+    if source.ndim == target.ndim and target.ndim:
+        add = kernels.add_rows if target.dtype.char in "fd" else kernels.add_rows_in_place
+        add(target, dim, index.reshape(-1), source)
         return
     rows, at, values = _rows(target, index, source, dim)
-    values = np.broadcast_to(values, (len(at), *rows.shape[1:]))
-    if rows[:1].size < _WIDE:
-        np.add.at(rows, at, values)
-    else:
-        for i, row in zip(at.tolist(), values, strict=True):
-            rows[i] += row
-
-
-_WIDE = 16
-"""From this many elements on, NumPy adds rows faster one by one than element by element."""
+    np.add.at(rows, at, np.broadcast_to(values, (len(at), *rows.shape[1:])))
 
 
 def _set_rows(target: Array, index: Array, source: Any, dim: int) -> None:

@@ -43,8 +43,8 @@ def check_bounds(
     name: str, index: Array, size: int, dim: int, error: type[Exception] = RuntimeError
 ) -> None:
     """An error if an index is out of range, before anything is read or written."""
-    if index.size and not ((low := index.min()) >= 0 and index.max() < size):
-        bad = low if low < 0 else index.max()
+    if not kernels.all_within(index, size):
+        bad = low if (low := index.min()) < 0 else index.max()
         raise error(f"{name}: index {bad} is out of bounds for dimension {dim} with size {size}")
 
 
@@ -62,8 +62,18 @@ def _grid(index: Array, dim: int) -> Key:
     )
 
 
-def combine(ufunc: np.ufunc, target: Array, at: Key, values: Any) -> None:
+def _in_memory(array: Array, index: Array, dim: int) -> tuple[Array, Any]:
+    """An array, flattened if it is contiguous, and the places in it of indices along a dimension."""
+    if type(array) is np.ndarray and array.flags.c_contiguous:
+        return array.reshape(-1), kernels.flat_places(index, array.shape, dim)
+    return array, _grid(index, dim)
+
+
+def combine(ufunc: np.ufunc, target: Array, at: Any, values: Any) -> None:
     """Combine values into a target by a ufunc; an index that occurs twice gets both."""
+    if type(at) is not tuple:
+        ufunc.at(target, at, values)
+        return
     if not target.flags.c_contiguous:
         ufunc.at(target, at, values)
         return
@@ -101,7 +111,8 @@ def _gather(input: Array, index: Array, dim: int) -> Array:
         return np.broadcast_to(input, index.shape).copy()
     if not index.ndim:
         return input.reshape(-1)[index]
-    return input[_grid(index, dim)]
+    memory, at = _in_memory(input, index, dim)
+    return memory[at]
 
 
 def _put_back(input: Array, index: Array, shape: tuple[int, ...], dim: int) -> Array:
@@ -138,11 +149,11 @@ def _scatter_into(target: Array, index: Array, src: Any, dim: int, combining: An
     target, index = target.reshape(target.shape or (1,)), index.reshape(index.shape or (1,))
     values = _part_of(src, index)
     check_bounds("scatter", index, size, dim)
-    at = _grid(index, dim)
+    memory, at = _in_memory(target, index, dim)
     if combining is None:
-        target[at] = values
+        memory[at] = values
     else:
-        combine(combining, target, at, values)
+        combine(combining, memory, at, values)
 
 
 _KERNELS = {None: kernels.scatter, np.add: kernels.scatter_add}
@@ -190,27 +201,27 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
     """RuntimeError unless the index is no larger than the input (except along `dim`) and the source."""
     if isinstance(src, Tensor) and src.dtype is not input.dtype:
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    at, own = index._array.shape, input._array.shape
     if not index._array.size:
         return
-    shapes = f"index {list(index.shape)}, self {list(input.shape)}"
     for label, x in (("self", input), ("src", src)):
-        if isinstance(x, Tensor) and (x.ndim or 1) != (index.ndim or 1):
+        if isinstance(x, Tensor) and (x._array.ndim or 1) != (len(at) or 1):
             raise RuntimeError(
-                f"Index tensor must have the same number of dimensions as {label} tensor [{name}: {shapes}]"
+                f"Index tensor must have the same number of dimensions as {label} tensor "
+                f"[{name}: index {[*at]}, self {[*own]}]"
             )
-    for d in range(index.ndim if input.ndim else 0):
-        if d != dim and index.shape[d] > input.shape[d]:
+    for d, (count, size) in enumerate(zip(at, own, strict=False)):
+        if d != dim and count > size:
             raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {list(index.shape)} to be no larger than "
-                f"self {list(input.shape)} apart from dimension {dim} [{name}]"
+                f"Size does not match at dimension {d} expected index {[*at]} to be no larger than "
+                f"self {[*own]} apart from dimension {dim} [{name}]"
             )
-    if isinstance(src, Tensor) and any(
-        i > s for i, s in zip(index.shape, src.shape or (1,), strict=False)
-    ):
-        raise RuntimeError(
-            f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
-            f"src {list(src.shape)} [{name}: {shapes}]"
-        )
+    for count, size in zip(at, src._array.shape, strict=False) if isinstance(src, Tensor) else ():
+        if count > size:
+            raise RuntimeError(
+                f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
+                f"src {[*src.shape]} [{name}: index {[*at]}, self {[*own]}]"
+            )
 
 
 def check_out(out: Any, result: Tensor, *inputs: Tensor) -> None:

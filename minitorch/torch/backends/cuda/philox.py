@@ -58,12 +58,6 @@ class PhiloxGenerator(Generator):
             self.offset += -(-count // 4) * 4
         return before
 
-    @contextmanager
-    def drawing(self, expected: int) -> Iterator[Callable[[int], Array]]:
-        """Give `draw(count)`, which returns the next words."""
-        with self.lock:
-            yield self.words
-
     def words(self, count: int) -> Array:
         """The next words of one thread, for numbers that the CPU makes."""
         fours = -(-count // 4)
@@ -71,12 +65,15 @@ class PhiloxGenerator(Generator):
         words = philox(self._seed, counter, np.zeros(fours, np.uint64))
         return np.stack(words, axis=1).reshape(-1)[:count].astype(np.uint32)
 
+    def fill(self, out: Array, what: str, *args: Any) -> bool:
+        """False: compiled loops draw from a twister."""
+        return False
+
     @contextmanager
     def memory(self) -> Iterator[tuple[Array, Array]]:
         """Lend the words of a generator of the CPU that is seeded from this one."""
-        with self.drawing(1) as draw:
-            other = Generator()
-            other.manual_seed(int(draw(1)[0]))
+        other = Generator()
+        other.manual_seed(int(self.words(1)[0]))
         with other.memory() as lent:
             yield lent
 
