@@ -68,7 +68,9 @@ def add_rows(x: Array, dim: int, index: Array, source: Array) -> None:
 
 def add_rows_in_place(x: Array, dim: int, index: Array, source: Array) -> None:
     """The same in any precision."""
-    rows, values = np.moveaxis(x, dim, 0), np.moveaxis(source, dim, 0)
+    rows, values = (
+        (x, source) if dim == 0 else (np.moveaxis(x, dim, 0), np.moveaxis(source, dim, 0))
+    )
     width = prod(rows.shape[1:])
     if type(x) is not np.ndarray or not rows.flags.c_contiguous:
         np.add.at(rows, index, values)

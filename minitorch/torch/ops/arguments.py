@@ -253,8 +253,8 @@ _TOO_LARGE = re.compile(
 def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     """A function that raises TypeError for arguments that fit none of its signatures.
 
-    Most calls have up to three positional arguments, of classes that were seen before: they have a
-    fast path, since the check must not cost more than the smallest operation.
+    Most calls have arguments of classes that were seen before: they have a fast path, since the check
+    must not cost more than the smallest operation.
     """
     check = Check(name, fn)
     known = check.known
@@ -280,6 +280,10 @@ def checked(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
                 return plain(a, b, c)
             else:
                 args = (a, b, c)
+            if kwargs and type(a) is Tensor:
+                seen = (*map(type, args), *kwargs, *map(type, kwargs.values())) in known
+                if seen and not (function_modes or installed):
+                    return plain(*args, **kwargs)
             classes = tuple(map(_classes, args))
             if kwargs:
                 classes += (*kwargs, *[_classes(v) for v in kwargs.values()])

@@ -6,13 +6,18 @@ import math
 import string
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..tensor import Tensor
 from .precision import kind_name
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 _SIGNS = LETTERS + " ."
+
+Shape = tuple[int, ...]
+Steps = list[tuple[str, Sequence[Any]]]
 
 
 def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
@@ -26,14 +31,24 @@ def contract(equation: Any, operands: Sequence[Any]) -> Tensor:
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
-    inputs, output = _parse(equation, tuple([x.ndim for x in operands]))
-    sizes = _sizes(inputs, operands)
-    pairs = [_distinct(x, letters) for x, letters in zip(operands, inputs, strict=True)]
-    x, letters = pairs[0]
-    for n, (other, right) in enumerate(pairs[1:], 2):
-        later = set(output).union(*(names for _, names in pairs[n:]))
-        x, letters = _product(x, letters, other, right, later, sizes)
-    return x if letters == output and len(pairs) > 1 else _only(x, letters, output)
+    plan = _plan(equation, tuple([x._array.shape for x in operands]))
+    x, *others = [_taken(x, steps) for x, steps in zip(operands, plan.diagonals, strict=True)]
+    for other, (left, right, sums, after) in zip(others, plan.products, strict=True):
+        if not sums:
+            x = _taken(x, left) * _taken(other, right)
+            continue
+        if x.dtype is not other.dtype:
+            names = kind_name(x._array), kind_name(other._array)
+            raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+        x = _taken(_taken(x, left) @ _taken(other, right), after)
+    return _taken(x, plan.last)
+
+
+def _taken(x: Tensor, steps: Steps) -> Tensor:
+    """A tensor after steps, each the name of a method and its arguments."""
+    for name, args in steps:
+        x = getattr(x, name)(*args)
+    return x
 
 
 # --- Reading an equation --------------------------------------------------------------------------
@@ -141,11 +156,11 @@ def _check_output(output: str, inputs: list[str]) -> None:
             )
 
 
-def _sizes(inputs: list[str], operands: Sequence[Tensor]) -> dict[str, int]:
+def _sizes(inputs: list[str], shapes: Sequence[Shape]) -> dict[str, int]:
     """The size of each letter; RuntimeError where operands do not agree on it."""
     sizes: dict[str, int] = {}
-    for i, (letters, x) in enumerate(zip(inputs, operands, strict=True)):
-        for c, size in zip(letters, x._array.shape, strict=True):
+    for i, (letters, shape) in enumerate(zip(inputs, shapes, strict=True)):
+        for c, size in zip(letters, shape, strict=True):
             if sizes.setdefault(c, size) == 1:
                 sizes[c] = size
             elif size not in (1, sizes[c]):
@@ -156,75 +171,129 @@ def _sizes(inputs: list[str], operands: Sequence[Tensor]) -> dict[str, int]:
     return sizes
 
 
-# --- Multiplying ------------------------------------------------------------------------------------
+# --- Planning what to multiply ------------------------------------------------------------------------
 
 
-def _distinct(x: Tensor, letters: str) -> tuple[Tensor, str]:
-    """A letter that occurs twice selects a diagonal, which becomes the last dimension."""
-    for c in dict.fromkeys(letters):
-        while letters.count(c) > 1:
-            i, j = letters.index(c), letters.rindex(c)
-            x = x.diagonal(0, i, j)
-            letters = letters[:i] + letters[i + 1 : j] + letters[j + 1 :] + c
-    return x, letters
+class Plan(NamedTuple):
+    """What to do with operands of given shapes.
+
+    Attributes:
+        diagonals: the steps of each operand by itself
+        products: for each operand but the first, its product with what is to its left: the steps before, of the left
+            and of the right one, whether it is a product of matrices, and the steps after
+        last: the steps of the result
+    """
+
+    diagonals: list[Steps]
+    products: list[tuple[Steps, Steps, bool, Steps]]
+    last: Steps
+
+
+@lru_cache(1000)
+def _plan(equation: str, shapes: tuple[Shape, ...]) -> Plan:
+    inputs, output = _parse(equation, tuple(map(len, shapes)))
+    sizes = _sizes(inputs, shapes)
+    operands = [_Operand(*pair) for pair in zip(shapes, inputs, strict=True)]
+    for x in operands:
+        x.take_diagonals()
+    diagonals = [x.taken() for x in operands]
+    products = []
+    x = operands[0]
+    for n, other in enumerate(operands[1:], 2):
+        later = set(output).union(*(y.letters for y in operands[n:]))
+        x, product = _product(x, other, later, sizes)
+        products.append(product)
+    if x.letters != output or len(operands) == 1:
+        x.keep_only(output)
+    return Plan(diagonals, products, x.taken())
+
+
+class _Operand:
+    """An operand's shape and letters, and the steps that led to them."""
+
+    def __init__(self, shape: Sequence[int], letters: str) -> None:
+        self.shape, self.letters, self.steps = tuple(shape), letters, []
+
+    def taken(self) -> Steps:
+        """The steps since it was last asked."""
+        steps, self.steps = self.steps, []
+        return steps
+
+    def take_diagonals(self) -> None:
+        """Select a diagonal for each letter that occurs twice: it becomes the last dimension."""
+        for c in dict.fromkeys(self.letters):
+            while self.letters.count(c) > 1:
+                i, j = self.letters.index(c), self.letters.rindex(c)
+                self.steps.append(("diagonal", (0, i, j)))
+                rest = [d for d in range(len(self.shape)) if d not in (i, j)]
+                size = min(self.shape[i], self.shape[j])
+                self.shape = (*[self.shape[d] for d in rest], size)
+                self.letters = "".join([self.letters[d] for d in rest]) + c
+
+    def keep_only(self, wanted: Sequence[str]) -> None:
+        """Sum over unused letters, and put the others in order."""
+        gone = [i for i, c in enumerate(self.letters) if c not in wanted]
+        if gone:
+            self.steps.append(("sum", (gone,)))
+            self.shape = tuple([n for i, n in enumerate(self.shape) if i not in gone])
+            self.letters = "".join(c for c in self.letters if c in wanted)
+        order = [self.letters.index(c) for c in wanted]
+        self.steps.append(("permute", (order,)))
+        self.shape, self.letters = tuple([self.shape[i] for i in order]), "".join(wanted)
+
+    def order(self, wanted: list[str]) -> None:
+        """Put letters in order; unused ones are summed unless their size is 1."""
+        kept = [
+            (c, n) for c, n in zip(self.letters, self.shape, strict=True) if n != 1 or c in wanted
+        ]
+        self.reshape([n for _, n in kept])
+        self.letters = "".join(c for c, _ in kept)
+        if list(self.letters) != wanted:
+            self.keep_only(wanted)
+
+    def spread(self, kept: list[str]) -> None:
+        """Give it a dimension for each letter, of size 1 for letters that it lacks."""
+        self.order([c for c in kept if c in self.letters])
+        own = dict(zip(self.letters, self.shape, strict=True))
+        self.reshape([own.get(c, 1) for c in kept])
+
+    def group(self, groups: list[list[str]], sizes: dict[str, int]) -> None:
+        """Flatten each group of letters to one dimension; sizes of 1 are expanded."""
+        wanted = [c for group in groups for c in group]
+        self.order(wanted)
+        shape = [sizes[c] for c in wanted]
+        if self.shape != tuple(shape):
+            self.steps.append(("expand", (shape,)))
+            self.shape = tuple(shape)
+        self.reshape([math.prod([sizes[c] for c in group]) for group in groups])
+
+    def reshape(self, shape: list[int]) -> None:
+        if self.shape != tuple(shape):
+            self.steps.append(("reshape", (shape,)))
+            self.shape = tuple(shape)
 
 
 def _product(
-    a: Tensor, left: str, b: Tensor, right: str, later: set[str], sizes: dict[str, int]
-) -> tuple[Tensor, str]:
-    """Two operands as one, and its letters: shared ones are kept, or summed in a batched matrix product."""
+    a: _Operand, b: _Operand, later: set[str], sizes: dict[str, int]
+) -> tuple[_Operand, tuple[Steps, Steps, bool, Steps]]:
+    """Two operands as one: shared letters are kept, or summed in a batched matrix product."""
+    left, right = a.letters, b.letters
     both = [c for c in left if c in right]
-    single = {c for x, names in ((a, left), (b, right)) for c, n in zip(names, x.shape, strict=True) if n == 1}  # fmt: skip
+    single = {c for x in (a, b) for c, n in zip(x.letters, x.shape, strict=True) if n == 1}
     inner = [c for c in both if c not in later and c not in single]
     if not inner:
         kept = [c for c in dict.fromkeys(left + right) if c in later]
-        return _beside(a, left, kept) * _beside(b, right, kept), "".join(kept)
-    if a.dtype is not b.dtype:
-        names = kind_name(a._array), kind_name(b._array)
-        raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")
+        a.spread(kept)
+        b.spread(kept)
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        return _Operand(shape, "".join(kept)), (a.taken(), b.taken(), False, [])
     batch = [c for c in both if c in later]
     rows = [c for c in left if c in later and c not in both]
     columns = [c for c in right if c in later and c not in both]
-    product = _shaped(a, left, [batch, rows, inner], sizes) @ _shaped(
-        b, right, [batch, inner, columns], sizes
-    )
+    stacked = [batch] if batch else []
+    a.group([*stacked, *([rows] if rows or batch else []), inner], sizes)
+    b.group([*stacked, inner, *([columns] if columns or batch else [])], sizes)
     made = [*batch, *rows, *columns]
-    return _reshaped(product, [sizes[c] for c in made]), "".join(made)
-
-
-def _beside(x: Tensor, letters: str, kept: list[str]) -> Tensor:
-    """An operand with a dimension for each letter of a product, of size 1 for letters that it lacks."""
-    x = _ordered(x, letters, [c for c in kept if c in letters])
-    own = iter(x._array.shape)
-    return _reshaped(x, [next(own) if c in letters else 1 for c in kept])
-
-
-def _shaped(x: Tensor, letters: str, groups: list[list[str]], sizes: dict[str, int]) -> Tensor:
-    """An operand with each group of letters flattened to one dimension; sizes of 1 are expanded."""
-    wanted = [c for group in groups for c in group]
-    x = _ordered(x, letters, wanted)
-    shape = [sizes[c] for c in wanted]
-    if x._array.shape != tuple(shape):
-        x = x.expand(shape)
-    return _reshaped(x, [math.prod([sizes[c] for c in group]) for group in groups])
-
-
-def _reshaped(x: Tensor, shape: list[int]) -> Tensor:
-    return x if x._array.shape == tuple(shape) else x.reshape(shape)
-
-
-def _ordered(x: Tensor, letters: str, wanted: list[str]) -> Tensor:
-    """An operand with its letters in an order; unused letters are summed unless their size is 1."""
-    if 1 in x._array.shape:
-        kept = [(c, n) for c, n in zip(letters, x.shape, strict=True) if n != 1 or c in wanted]
-        x, letters = _reshaped(x, [n for _, n in kept]), "".join(c for c, _ in kept)
-    return x if list(letters) == wanted else _only(x, letters, wanted)
-
-
-def _only(x: Tensor, letters: str, wanted: Sequence[str]) -> Tensor:
-    """An operand summed over unused letters, with the others in order."""
-    gone = [i for i, c in enumerate(letters) if c not in wanted]
-    if gone:
-        x = x.sum(gone)
-        letters = "".join(c for c in letters if c in wanted)
-    return x.permute([letters.index(c) for c in wanted])
+    product = _Operand((*a.shape[:-1], *b.shape[len(stacked) + 1 :]), "".join(made))
+    product.reshape([sizes[c] for c in made])
+    return product, (a.taken(), b.taken(), True, product.taken())

@@ -109,6 +109,8 @@ def _shares_memory(out: Array, array: Array) -> bool:
 
 def _view(input: Array, shape: tuple[int, ...]) -> Array:
     """A view of another shape; Torch's RuntimeError if that would need a copy."""
+    if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        shape = tuple(shape[0])
     try:
         out = input.reshape(shape)
     except (TypeError, ValueError):

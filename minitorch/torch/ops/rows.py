@@ -39,7 +39,7 @@ def check_vector(name: str, index: Tensor) -> None:
     check_index(name, index)
     if index.dtype not in (dtypes.int32, dtypes.int64):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if index.ndim > 1:
+    if index._array.ndim > 1:
         raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim}")
 
 
@@ -130,6 +130,9 @@ INDEX_FILL = Op("index_fill", ("input", "index", "value"), on_copy(_set_rows), {
 def _check_source(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     check_vector(name, index)
     check_tensor(name, source, "source")
+    own, given, count = input._array.shape, source._array.shape, index._array.size
+    if given == (*own[:dim], count, *own[dim + 1 :]) and own and source.dtype is input.dtype:
+        return
     if source.dtype is not input.dtype:
         raise RuntimeError(
             f"{name}(): self ({kind_name(input._array)}) and source ({kind_name(source._array)}) must have the same scalar type"

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..formulas.matmul import matmul
 from ..interpreters import composite
-from ..tensor import Tensor, wrap_beside
+from ..tensor import Array, Tensor, wrap_beside
 from .complex_numbers import from_parts
 from .creation import full, ones_like
 from .elementwise import conj
@@ -18,7 +19,7 @@ from .linalg.norms import legacy_norm
 from .movement import wrap_dim
 from .precision import kind_name
 from .promotion import broadcast_shapes
-from .record import Op
+from .record import Fused, Op
 from .surface import (
     FUNCTIONS,
     check_tensor,
@@ -158,6 +159,34 @@ def _by_product(x1: Tensor, x2: Tensor) -> Tensor:
     return squares.masked_fill(same, 1).sqrt().masked_fill(same, 0)
 
 
+def _few_by_product(x1: Array, x2: Array) -> Array:
+    """The same for arrays."""
+    left, right = (np.empty((*x.shape[:-1], x.shape[-1] + 2), x.dtype, like=x) for x in (x1, x2))
+    np.multiply(x1, -2, out=left[..., :-2])
+    np.sum(x1 * x1, -1, out=left[..., -2])
+    left[..., -1] = right[..., -2] = 1
+    right[..., :-2] = x2
+    np.sum(x2 * x2, -1, out=right[..., -1])
+    squares = matmul(left, right.swapaxes(-2, -1))
+    return np.sqrt(np.maximum(squares, 0, out=squares), out=squares)
+
+
+def _by_product_gradients(g: Any, x1: Any, x2: Any, out: Any) -> tuple[Any, Any]:
+    ratio = (g / out).masked_fill(out == 0, 0)
+    return (
+        x1 * ratio.sum(-1, keepdim=True) - ratio @ x2,
+        x2 * ratio.sum(-2).unsqueeze(-1) - ratio.mT @ x1,
+    )
+
+
+FEW_BY_PRODUCT = Fused(
+    _by_product, "_euclidean_dist", ("x1", "x2"), _few_by_product, _by_product_gradients,
+    node="EuclideanDistBackward0",
+)  # fmt: skip
+_MANY_DISTANCES = 1 << 16
+"""From this many distances on, the parts have kernels."""
+
+
 @function
 @composite
 def cdist(
@@ -192,7 +221,8 @@ def cdist(
     many = x1.shape[-2] > _FEW_POINTS or x2.shape[-2] > _FEW_POINTS
     wanted = _COMPUTE_MODES[compute_mode]
     if p == 2 and (many if wanted is None else wanted) and x1.shape[-1]:
-        return _by_product(x1, x2)
+        few = x1.shape[-2] * x2.numel() < _MANY_DISTANCES and x1.dtype.itemsize > 2
+        return (FEW_BY_PRODUCT if few else _by_product)(x1, x2)
     return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 
