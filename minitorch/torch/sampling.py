@@ -129,12 +129,15 @@ def normal(
 def normal_around(mean: Any, std: Any, generator: Generator | None = None) -> Array:
     """Normal numbers with a mean or a deviation each: `torch.normal` of arrays."""
     dtype = mean.dtype if isinstance(mean, np.ndarray) else std.dtype
-    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
     if not isinstance(std, np.ndarray):
-        return (normal(shape, dtype, 0.0, std, generator) + mean).astype(dtype)
+        drawn = normal(mean.shape, dtype, 0.0, std, generator)
+        return (drawn + mean).astype(dtype, copy=False)
     require((std >= 0).all(), "normal expects all elements of std >= 0.0")
-    spread = (normal(shape, dtype, 0.0, 1.0, generator) * std).astype(dtype)
-    return (spread + mean).astype(dtype)
+    shape = std.shape
+    if np.shape(mean) != shape:
+        shape = np.broadcast_shapes(np.shape(mean), shape)
+    spread = (normal(shape, dtype, 0.0, 1.0, generator) * std).astype(dtype, copy=False)
+    return (spread + mean).astype(dtype, copy=False)
 
 
 def log_normal(

@@ -85,6 +85,18 @@ class Grid:
         )
 
     @cached_property
+    def tiles(self) -> Sizes:
+        """The sizes of windows that are equal, stand side by side and cover the input; empty if they do not."""
+        lengths = [n // max(len(w.first), 1) for w, n in zip(self.windows, self.sizes, strict=True)]
+        for w, n, length in zip(self.windows, self.sizes, lengths, strict=True):
+            starts = np.arange(len(w.first)) * length
+            if w.step != 1 or n != len(starts) * length or (w.first != starts).any():
+                return ()
+            if (w.end != starts + length).any():
+                return ()
+        return tuple(lengths)
+
+    @cached_property
     def passes(self) -> list[list[tuple[slice, slice]]]:
         """The passes of the windows along each dimension."""
         return [w.passes() for w in self.windows]

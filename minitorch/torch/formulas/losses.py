@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.interface import accelerated, reduce
+from .indexing import all_within
 
 Array = Any
 
@@ -14,7 +15,7 @@ Array = Any
 def check_targets(target: Array, classes: int, ignore_index: int) -> Array:
     """Where targets count; IndexError if one that counts is not a class."""
     counts = target != ignore_index
-    if target.size and target.min() >= 0 and target.max() < classes:
+    if all_within(target, classes):
         return counts
     wrong = counts & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -56,7 +57,8 @@ def cross_entropy(
 def row_logsums(logits: Array) -> Array:
     """The largest number of each row, and the log of the sum of exp(x - largest): (N, 2)."""
     top = logits.max(axis=1, keepdims=True)
-    return np.hstack([top, np.log(np.add.reduce(np.exp(logits - top), axis=1, keepdims=True))])
+    sums = np.add.reduce(np.exp(logits - top), axis=1, keepdims=True)
+    return np.concatenate((top, np.log(sums)), axis=1)
 
 
 def _spread(logits: Array, logsums: Array, weight: Array | None) -> Array:

@@ -238,6 +238,10 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
     if prod(grid.shape) == 1:
         whole = total[(..., *(passes[0][1] for passes in grid.passes))]
         total = reductions.sum(whole, tuple(range(-grid.dims, 0)), True)
+    elif x.size < _FEW and grid.tiles:
+        lead = x.shape[: -grid.dims]
+        tiles = total.reshape(*lead, *_interleaved(grid.shape, grid.tiles))
+        total = np.add.reduce(tiles, axis=tuple(range(len(lead) + 1, tiles.ndim, 2)))
     else:
         for axis, (passes, count) in enumerate(
             zip(grid.passes, grid.shape, strict=True), -grid.dims
@@ -253,12 +257,25 @@ def mean_of_windows(x: Array, grid: Grid, divisors: Array) -> Array:
 def share_among_windows(g: Array, grid: Grid, divisors: Array) -> Array:
     """Each window's g, divided by its own number, added to all its places."""
     shared = g / np.asarray(divisors.reshape(grid.shape).astype(g.dtype), like=g)
+    if g.size < _FEW and grid.tiles:
+        lead = g.shape[: -grid.dims]
+        spread = np.empty((*lead, *_interleaved(grid.shape, grid.tiles)), g.dtype, like=g)
+        spread[...] = shared.reshape(*lead, *_interleaved(grid.shape, (1,) * grid.dims))
+        return spread.reshape(*lead, *grid.sizes)
     for axis, (passes, size) in enumerate(zip(grid.passes, grid.sizes, strict=True), -grid.dims):
         parts = shared
         shared = np.zeros(_resized(parts, axis, size), parts.dtype, like=g)
         for chosen, places in passes:
             shared[_along(axis, places)] += parts[_along(axis, chosen)]
     return shared
+
+
+_FEW = 4096
+"""Up to this many elements, one call for all windows side by side costs less than one for each of their places."""
+
+
+def _interleaved(a: Sizes, b: Sizes) -> Sizes:
+    return tuple([n for pair in zip(a, b, strict=True) for n in pair])
 
 
 def _sum_along(x: Array, axis: int, passes: list[tuple[slice, slice]], count: int) -> Array:

@@ -210,8 +210,8 @@ def embedding_bag(
 
 
 def _check_rows(indices: Array, rows: int) -> None:
-    wrong = np.flatnonzero((indices < 0) | (indices >= rows))
-    if wrong.size:
+    if not indexing.all_within(indices, rows):
+        wrong = np.flatnonzero((indices < 0) | (indices >= rows))
         raise RuntimeError(
             f"embedding_bag: Index {wrong[0]} of input takes value {indices.reshape(-1)[wrong[0]]} "
             f"which is not in the valid range [0, {rows})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -69,17 +70,20 @@ def _widths(pad: Sequence[int], ndim: int) -> Widths:
 # --- Modes that repeat the tensor's own elements ---------------------------------------------------
 
 
+@lru_cache(256)
 @from_sizes
 def _reflected(size: int, before: int, after: int) -> Array:
     places = np.abs(np.arange(-before, size + after))
     return np.where(places >= size, 2 * (size - 1) - places, places)
 
 
+@lru_cache(256)
 @from_sizes
 def _replicated(size: int, before: int, after: int) -> Array:
     return np.clip(np.arange(-before, size + after), 0, size - 1)
 
 
+@lru_cache(256)
 @from_sizes
 def _circled(size: int, before: int, after: int) -> Array:
     if before > size or after > size:

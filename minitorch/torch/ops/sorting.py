@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..formulas.indexing import take_along
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .extremes import at_indices_gradient, at_places_gradient, overall_gradient
@@ -63,7 +64,7 @@ def with_dimension(compute: Callable[..., Any]) -> Callable[..., Any]:
 @with_dimension
 def _sort(input: Array, dim: int, descending: bool, stable: bool) -> tuple[Array, Array]:
     at = order_of(input, dim, descending, stable)
-    values = np.take_along_axis(input, at, dim)
+    values = take_along(input, at, dim)
     return laid_out(values, (input,)), laid_out(at, (input,))
 
 
@@ -117,9 +118,9 @@ def _topk(input: Array, dim: int, k: int, largest: bool) -> tuple[Array, Array]:
         at = order_of(input, dim, largest)[along(dim, slice(k))].copy()
     else:
         chosen = (_largest if largest else _smallest)(widened(input), k, dim)
-        order = order_of(np.take_along_axis(input, chosen, dim), dim, largest)
-        at = np.take_along_axis(chosen, order, dim)
-    return np.take_along_axis(input, at, dim), at
+        order = order_of(take_along(input, chosen, dim), dim, largest)
+        at = take_along(chosen, order, dim)
+    return take_along(input, at, dim), at
 
 
 TOPK = Op("topk", ("input",), in_order(_topk), {"input": at_places_gradient}, differentiable=1)
@@ -158,7 +159,7 @@ def _picked(choose: Callable[..., Array]) -> Callable[..., Any]:
     @with_dimension
     def run(input: Array, dim: int, keepdim: bool, **params: Any) -> tuple[Array, Array]:
         at = np.expand_dims(choose(input, dim, **params), dim)
-        values = np.take_along_axis(input, at, dim)
+        values = take_along(input, at, dim)
         return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
 
     return run
@@ -166,7 +167,7 @@ def _picked(choose: Callable[..., Array]) -> Callable[..., Any]:
 
 def _in_order(input: Array, dim: int, rank: Array) -> Array:
     """The indices of the elements of given ranks."""
-    return np.take_along_axis(order_of(input, dim), np.expand_dims(rank, dim), dim).squeeze(dim)
+    return take_along(order_of(input, dim), np.expand_dims(rank, dim), dim).squeeze(dim)
 
 
 def _kth(input: Array, dim: int, k: int) -> Array:
@@ -190,13 +191,13 @@ def _median(input: Array, dim: int, skip_nan: bool) -> Array:
 def _mode(input: Array, dim: int) -> Array:
     """The last index of the most frequent element, the smallest of equally frequent ones."""
     at = order_of(input, dim)
-    rows = np.moveaxis(np.take_along_axis(input, at, dim), dim, -1)
+    rows = np.moveaxis(take_along(input, at, dim), dim, -1)
     steps = np.arange(rows.shape[-1], like=rows)
     begins = np.empty(rows.shape, bool, like=rows)
     begins[..., :1] = True
     begins[..., 1:] = rows[..., 1:] != rows[..., :-1]
     into_run = steps - np.maximum.accumulate(np.where(begins, steps, 0), axis=-1)
-    return np.take_along_axis(at, np.expand_dims(into_run.argmax(-1), dim), dim).squeeze(dim)
+    return take_along(at, np.expand_dims(into_run.argmax(-1), dim), dim).squeeze(dim)
 
 
 def _picking(name: str, choose: Callable[..., Array], doc: str) -> Op:
