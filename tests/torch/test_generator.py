@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import pickle
 import random
 import subprocess
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from minitorch.torch import c_math, random_words, sampling
+from minitorch.torch import c_math, random_words, sampling, sampling_kernels
 from minitorch.torch import generator as generator_module
 from minitorch.torch.generator import DEFAULT_SEED, Generator, default_generator
 
@@ -517,3 +518,33 @@ def test_small_draws_do_not_load_numba() -> None:
         "assert not {'numba', 'scipy', 'ml_dtypes'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_compiled_loops_take_over_after_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    for calls in (10**9, 3):
+        many = {True: calls, False: calls}
+        monkeypatch.setattr(generator_module, "CALLS_BEFORE_COMPILING", many)
+        monkeypatch.setattr(generator_module, "_calls", itertools.count())
+        monkeypatch.setattr(generator_module, "_loops", [])
+        monkeypatch.setattr(generator_module, "_LOOPS", "loops that nobody has loaded")
+        monkeypatch.setattr(generator_module, "import_module", lambda name: sampling_kernels)
+        g = Generator().manual_seed(4)
+        normals = [sampling.normal((n,), np.float32, 0.5, 2.0, g) for n in (3, 20, 5, 1)]
+        others = sampling.uniform((7,), np.float32, 0.0, 1.0, g), sampling.permutation(9, int, g)
+        drawn.append([x.tobytes() for x in (*normals, *others)])
+        assert bool(generator_module._loops) == (calls == 3)
+    assert drawn[0] == drawn[1]
+
+
+def test_permutations_of_two_words_each() -> None:
+    """PyTorch takes two words for each of more than 214 million elements; here for a few."""
+    g, same, order = Generator().manual_seed(3), Generator().manual_seed(3), np.arange(50)
+    with g.memory() as (words, cursor):
+        sampling_kernels.fill_permutation(order, words, cursor, 2)
+    pairs, expected = same.words(2 * 49).tolist(), list(range(50))
+    for i in range(49):
+        other = i + (pairs[2 * i] << 32 | pairs[2 * i + 1]) % (50 - i)
+        expected[i], expected[other] = expected[other], expected[i]
+    assert order.tolist() == expected
+    assert g.state_array().tobytes() == same.state_array().tobytes()

@@ -54,10 +54,9 @@ EMBEDDING = Op(
 
 
 def _one_hot(indices: Array, classes: Array) -> Array:
-    if (indices < 0).any():
-        raise RuntimeError("Class values must be non-negative.")
-    if (indices >= classes.size).any():
-        raise RuntimeError("Class values must be smaller than num_classes.")
+    if not indexing.all_within(indices, classes.size):
+        wrong = "non-negative" if (indices < 0).any() else "smaller than num_classes"
+        raise RuntimeError(f"Class values must be {wrong}.")
     return (indices[..., None] == classes).astype(np.int64)
 
 

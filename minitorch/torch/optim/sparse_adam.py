@@ -40,18 +40,18 @@ class SparseAdam(OneByOneOptimizer):
             "step": 0, "exp_avg": zeros_like(p), "exp_avg_sq": zeros_like(p)
         }  # fmt: skip
         steps, (beta1, beta2) = state["step"] + 1, group["betas"]
-        g = (gradient.neg() if group["maximize"] else gradient).coalesce()
-        means = [
-            _moved(state[name], values, 1 - beta)
-            for name, values, beta in (("exp_avg", g, beta1), ("exp_avg_sq", g.pow(2), beta2))
-        ]
+        gradient = (gradient.neg() if group["maximize"] else gradient).coalesce()
+        at, g = tuple(gradient._indices().unbind()), gradient._values()
+        mean = _moved(state["exp_avg"], at, g, 1 - beta1)
+        square = _moved(state["exp_avg_sq"], at, g * g, 1 - beta2)
         rate = as_float(group["lr"]) * (1 - beta2**steps) ** 0.5 / (1 - beta1**steps)
-        p.add_(g._with(means[0] / (means[1].sqrt() + group["eps"])), alpha=-rate)
+        p.index_put_(at, mean / (square.sqrt() + group["eps"]) * -rate, accumulate=True)
         self.state[p].update(state, step=steps)
 
 
-def _moved(mean: Any, values: Any, share: float) -> Any:
-    """Update a running mean by sparse values; return its new values at their indices."""
-    old = mean.sparse_mask(values)._values()
-    mean.add_(values._with((values._values() - old) * share))
-    return mean.sparse_mask(values)._values()
+def _moved(mean: Any, at: tuple[Any, ...], values: Any, share: float) -> Any:
+    """Update a running mean at indices; return its new values there."""
+    old = mean[at]
+    new = (values - old) * share + old
+    mean.index_put_(at, new)
+    return new
