@@ -216,7 +216,8 @@ def _check_shapes(name: str, input: Tensor, index: Tensor, dim: int, src: Any = 
                 f"Size does not match at dimension {d} expected index {[*at]} to be no larger than "
                 f"self {[*own]} apart from dimension {dim} [{name}]"
             )
-    for count, size in zip(at, src._array.shape, strict=False) if isinstance(src, Tensor) else ():
+    given = (src._array.shape or (1,)) if isinstance(src, Tensor) else ()
+    for count, size in zip(at, given, strict=False):
         if count > size:
             raise RuntimeError(
                 f"Expected index to be no larger than self apart from dimension {dim} and no larger than "
