@@ -147,6 +147,35 @@ def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
         dcp.load(state, checkpoint_id=tmp_path)
 
 
+def test_a_part_of_a_state_is_loaded_and_a_checkpoint_says_what_it_has(tmp_path: Path) -> None:
+    import torch
+    import torch.distributed.checkpoint as theirs
+
+    def run(lib: Any, dcp: Any, folder: Path) -> Any:
+        saved = {"model": {"weight": lib.ones(3, 2).half()}, "epoch": 3}
+        dcp.save(
+            saved, storage_writer=dcp.FileSystemWriter(folder), planner=dcp.DefaultSavePlanner()
+        )
+        state = {"model": {"weight": lib.zeros(3, 2).half(), "new": lib.zeros(1)}, "epoch": 0}
+        dcp.load(
+            state, checkpoint_id=folder, planner=dcp.DefaultLoadPlanner(allow_partial_load=True)
+        )
+        found = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata
+        sizes = [
+            (n, list(m.size), str(m.properties.dtype))
+            for n, m in found.items()
+            if hasattr(m, "size")
+        ]
+        values = state["model"]["weight"].tolist(), state["model"]["new"].tolist(), state["epoch"]
+        return values, sizes, sorted(found), type(found["epoch"]).__name__
+
+    assert run(mt, dcp, tmp_path / "ours") == run(torch, theirs, tmp_path / "theirs")
+    with pytest.raises(
+        NotImplementedError, match="planned by DefaultLoadPlanner alone, not by object"
+    ):
+        dcp.load({"epoch": 0}, checkpoint_id=tmp_path / "ours", planner=object())
+
+
 def test_parts_of_a_model_compute_their_activations_again() -> None:
     import importlib
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ... import dtypes
 from ...ops.creation import empty
 from ...serialization import load as load_file
 from ...serialization import save as save_file
-from .index import Entry, read_index
+from .index import read_index
 from .loading import load
+from .metadata import TensorStorageMetadata, read_metadata
 from .saving import save
 
 
 def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
     """Write all of a checkpoint, as nested dictionaries, into one file."""
     entries = read_index(Path(dcp_checkpoint_dir))
-    flat = {name: _room(entry) for name, entry in entries.items()}
+    contents = read_metadata(dcp_checkpoint_dir).state_dict_metadata
+    flat = {name: _room(about) for name, about in contents.items()}
     load(flat, checkpoint_id=dcp_checkpoint_dir, no_dist=True)
     state: dict[str | int, Any] = {}
     for name, value in flat.items():
@@ -29,12 +30,11 @@ def dcp_to_torch_save(dcp_checkpoint_dir: Any, torch_save_path: Any) -> None:
     save_file(state, torch_save_path)
 
 
-def _room(entry: Entry) -> Any:
+def _room(about: Any) -> Any:
     """What an entry is loaded into."""
-    if entry.shape is None:
+    if not isinstance(about, TensorStorageMetadata):
         return None
-    kind = next(k for k in dtypes.ALL if str(k) == entry.dtype)
-    return empty(tuple(entry.shape), dtype=kind)
+    return empty(about.size, dtype=about.properties.dtype)
 
 
 def torch_save_to_dcp(torch_save_path: Any, dcp_checkpoint_dir: Any) -> None:

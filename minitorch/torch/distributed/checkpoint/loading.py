@@ -9,6 +9,7 @@ from ...autograd.modes import no_grad
 from ...serialization import load as load_file
 from ...tensor import Tensor
 from ..tensor import DTensor
+from .default_planner import DefaultLoadPlanner, check_planner
 from .index import Entry, Item, flattened, item_of, read_index
 from .saving import Ranks, has_state, states_of
 from .storage import folder_of
@@ -31,12 +32,15 @@ def load(
         state_dict: names, with tensors of the shapes that were saved, or objects that have a state
         checkpoint_id: the folder
         storage_reader: a FileSystemReader, in the place of checkpoint_id
+        planner: DefaultLoadPlanner(allow_partial_load=True) leaves what the checkpoint has not as it is
         process_group: the ranks that load; by default all
         no_dist: load as one process
     """
+    check_planner(planner, DefaultLoadPlanner)
+    partly = planner is not None and planner.allow_partial_load
     folder = folder_of(checkpoint_id, storage_reader)
     states = states_of(state_dict)
-    Ranks(process_group, no_dist).together("load", lambda: _load(folder, states))
+    Ranks(process_group, no_dist).together("load", lambda: _load(folder, states, partly))
     for name, value in list(state_dict.items()):
         if has_state(value):
             value.load_state_dict(states[name])
@@ -44,9 +48,11 @@ def load(
             state_dict[name] = states[name]
 
 
-def _load(folder: Path, state: dict[str, Any]) -> None:
+def _load(folder: Path, state: dict[str, Any], partly: bool) -> None:
     entries, files = read_index(folder), _Files(folder)
     places = flattened(state)
+    if partly:
+        places = {name: place for name, place in places.items() if name in entries}
     for name, place in places.items():
         if name not in entries:
             raise RuntimeError(f"Missing key in checkpoint state_dict: {name}.")

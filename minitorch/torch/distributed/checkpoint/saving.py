@@ -10,9 +10,10 @@ from typing import Any
 from .... import files
 from ...serialization import save as save_file
 from ...tensor import Tensor
-from .. import world
+from .. import groups, world
 from ..objects import all_gather_object
 from ..tensor import DTensor
+from .default_planner import DefaultSavePlanner, check_planner
 from .index import CheckpointException, Chunk, Entry, Item, Place, flattened, item_of, write_index
 from .storage import Stateful, folder_of
 
@@ -38,6 +39,7 @@ def save(
         process_group: the ranks that save; by default all
         no_dist: save as one process
     """
+    check_planner(planner, DefaultSavePlanner)
     folder = folder_of(checkpoint_id, storage_writer)
     ranks = Ranks(process_group, no_dist)
     places = flattened(states_of(state_dict))
@@ -69,10 +71,11 @@ def async_save(
     """Copy a state now, and save the copy meanwhile; the result is a future. All ranks call this."""
     copied = _copied(states_of(state_dict))
     alone = no_dist or not world.is_initialized()
-    group = None if alone else process_group or world.new_group()
+    group = None if alone else process_group or groups.new_group()
     pool = ThreadPoolExecutor(1)
     started = pool.submit(
-        save, copied, checkpoint_id=checkpoint_id, storage_writer=storage_writer, process_group=group, no_dist=no_dist
+        save, copied, checkpoint_id=checkpoint_id, storage_writer=storage_writer, planner=planner, process_group=group,
+        no_dist=no_dist,
     )  # fmt: skip
     pool.shutdown(wait=False)
     return started

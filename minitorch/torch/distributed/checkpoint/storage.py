@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from .metadata import Metadata, read_metadata
+
 
 @runtime_checkable
 class Stateful(Protocol):
@@ -33,6 +35,10 @@ class FileSystemWriter(_FileSystem):
 
 class FileSystemReader(_FileSystem):
     """Says from which folder a checkpoint is loaded."""
+
+    def read_metadata(self) -> Metadata:
+        """What the checkpoint has."""
+        return read_metadata(self.path)
 
 
 def folder_of(checkpoint_id: Any, storage: Any) -> Path:
