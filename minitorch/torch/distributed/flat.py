@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..interpreters import exchange
+from ..ops.creation import zeros_like
+from ..ops.joining import cat
+from ..ops.sparsity import sparse_coo_tensor
 from ..tensor import Tensor, bump_version, wrap
 from .collectives import all_reduce, broadcast
-from .world import get_rank
+from .objects import all_gather_object
+from .world import get_rank, get_world_size
 
 
 def joined(tensors: Sequence[Tensor]) -> Tensor:
@@ -34,6 +38,15 @@ def used_by_any_rank(used: Sequence[bool], group: Any) -> list[bool]:
     counts = wrap(np.array(used, np.int32))
     all_reduce(counts, group=group)
     return [bool(count) for count in counts._array]
+
+
+def sum_of_sparse(tensor: Tensor | None, like: Tensor, group: Any) -> Tensor:
+    """The sum of all ranks' sparse tensors, of the shape of another; None: a rank has none."""
+    own = zeros_like(like).to_sparse(1) if tensor is None else tensor.detach().coalesce()
+    every: list[Any] = [None] * get_world_size(group)
+    all_gather_object(every, (own.indices(), own.values()), group)
+    indices, values = (cat(parts, dim) for parts, dim in zip(zip(*every, strict=True), (1, 0), strict=True))  # fmt: skip
+    return sparse_coo_tensor(indices, values, like.shape).coalesce()
 
 
 @exchange(0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import distributed as dist
 from ...autograd.graph import Node
-from ...distributed.flat import used_by_any_rank
+from ...distributed.flat import sum_of_sparse, used_by_any_rank
 from ...interpreters import exchange
 from ...tensor import Tensor, edge_of, wrap
 
@@ -176,15 +176,19 @@ class Reducer:
         limit: maximal size of a bucket in bytes
         find_unused: whether some parameters may not be used
         views: whether `grad` is a view of the bucket's memory
+        sparse: those whose gradients are sparse tensors, which go one by one after the buckets
     """
 
     def __init__(
-        self, parameters: Sequence[Tensor], names: Sequence[str], group: Any, limit: int, find_unused: bool, views: bool
+        self, parameters: Sequence[Tensor], names: Sequence[str], group: Any, limit: int, find_unused: bool, views: bool,
+        sparse: Sequence[Tensor] = (),
     ) -> None:  # fmt: skip
         self.parameters, self.names = list(parameters), list(names)
         self.group, self.find_unused, self.views = group, find_unused, views
         self.size = self.divisor = dist.get_world_size(group)
-        self.buckets = make_buckets(parameters, limit)
+        self.sparse = list(sparse)
+        apart = set(map(id, sparse))
+        self.buckets = make_buckets([p for p in parameters if id(p) not in apart], limit)
         self.bucket_of = {id(p): b for b in self.buckets for p in b._parameters}
         self.round: Round | None = None  # between a forward and the end of its backward
         self.hook: tuple[Any, Hook] | None = None
@@ -231,6 +235,8 @@ class Reducer:
             used_by_any_rank([False] * len(self.parameters), self.group)
         for bucket in self.buckets:
             bucket.wait()
+        for parameter in self.sparse:
+            sum_of_sparse(None, parameter, self.group)
 
     def _arrived(self, parameter: Tensor) -> None:
         """The hook after a gradient was accumulated."""
@@ -245,14 +251,15 @@ class Reducer:
 
     def _mark(self, parameter: Tensor, current: Round) -> None:
         current.ready.add(id(parameter))
-        current.waiting[self.bucket_of[id(parameter)]._number] -= 1
-        while current.next_bucket < len(self.buckets):
-            if current.waiting[current.next_bucket]:
-                return
+        own = self.bucket_of.get(id(parameter))
+        if own is not None:
+            current.waiting[own._number] -= 1
+        while current.next_bucket < len(self.buckets) and not current.waiting[current.next_bucket]:
             bucket = self.buckets[current.next_bucket]
             current.next_bucket += 1
             self._start(bucket, [p._grad for p in bucket._parameters])
-        self._finish(current)
+        if len(current.ready) == len(self.parameters):
+            self._finish(current)
 
     def _start(self, bucket: GradBucket, gradients: Sequence[Tensor | None]) -> None:
         """Start the average of a bucket."""
@@ -273,6 +280,10 @@ class Reducer:
         kept = {id(p) for p, used in zip(self.parameters, anyone, strict=True) if not used}
         for bucket in self.buckets:
             self._give(bucket, kept)
+        for parameter in self.sparse:
+            total = sum_of_sparse(parameter._grad, parameter, self.group)
+            if id(parameter) not in kept:
+                parameter._grad = total / self.divisor
         self.round = None
 
     def _give(self, bucket: GradBucket, kept: set[int]) -> None:

@@ -15,6 +15,8 @@ from ...distributed.flat import copy_from
 from ...ops.creation import full
 from ...tensor import Tensor
 from ..modules.module import Module
+from ..modules.sparse import Embedding, EmbeddingBag
+from ..parameter import UninitializedParameter
 from .buckets import Reducer
 
 
@@ -54,12 +56,25 @@ class DistributedDataParallel(Module, Joinable):
     ) -> None:
         super().__init__()
         self._join_config = _JoinConfig()
+        if any(isinstance(p, UninitializedParameter) for p in module.parameters()):
+            raise RuntimeError(
+                "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. "
+                "Run a dummy forward pass to correctly initialize the modules"
+            )
         ignored = getattr(module, "_ddp_params_and_buffers_to_ignore", ())
         named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]  # fmt: skip
         if not named:
             raise RuntimeError(
-                "DistributedDataParallel is not needed when a module doesn't have any parameters that "
-                "require a gradient."
+                "DistributedDataParallel is not needed when a module doesn't have any parameter that "
+                "requires a gradient."
+            )
+        self.device = named[0][1].device
+        self.device_type = self.device.type
+        if self.device_type == "cpu" and (device_ids or output_device is not None):
+            raise ValueError(
+                "DistributedDataParallel device_ids and output_device arguments only work with single-device/multiple-device "
+                f"GPU modules or CPU modules, but got device_ids {device_ids}, output_device {output_device}, and module "
+                f"parameters {{{self.device!r}}}."
             )
         if device_ids is not None and len(device_ids) > 1:
             raise ValueError("device_ids can only be None or contain a single element.")
@@ -77,16 +92,46 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._divide_by_initial_world_size = True
-        names, parameters = [n for n, _ in named], [p for _, p in named]
         if init_sync:
-            _check_same(parameters, self.process_group)
+            _check_same([p for _, p in named], self.process_group)
             both = [*module.named_parameters(), *module.named_buffers()]
             copy_from([tensor for name, tensor in both if name not in ignored], self.process_group)
-        limit = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
-        unused = find_unused_parameters or static_graph
+        self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
+        self._make_reducer()
+
+    def _make_reducer(self) -> None:
+        ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
+        named = {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in ignored}  # fmt: skip
+        sparse = [m.weight for m in self.module.modules() if isinstance(m, (Embedding, EmbeddingBag)) and m.sparse]  # fmt: skip
         self.reducer = Reducer(
-            parameters, names, self.process_group, limit, unused, gradient_as_bucket_view
-        )
+            list(named.values()), list(named), self.process_group, self.bucket_bytes_cap,
+            self.find_unused_parameters or self.static_graph, self.gradient_as_bucket_view,
+            [p for p in named.values() if any(p is each for each in sparse)],
+        )  # fmt: skip
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.process_group is not dist.group.WORLD:
+            raise RuntimeError(
+                "DDP Pickling/Unpickling are only supported when using DDP with the default process group. That is, when "
+                "you have called init_process_group and have not passed process_group argument to DDP constructor"
+            )
+        apart = ("process_group", "reducer", "device_mesh")
+        return {name: value for name, value in self.__dict__.items() if name not in apart}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.process_group, self.device_mesh = dist.group.WORLD, None
+        self._make_reducer()
+
+    def _set_static_graph(self) -> None:
+        """The same parameters are used in every iteration, as `static_graph=True` says."""
+        self.static_graph = True
+        self.reducer.find_unused = True
+
+    @staticmethod
+    def _set_params_and_buffers_to_ignore_for_model(module: Any, params_and_buffers_to_ignore: Any) -> None:  # fmt: skip
+        """Leave parameters and buffers of a module out, by their names, when it becomes parallel."""
+        module._ddp_params_and_buffers_to_ignore = params_and_buffers_to_ignore
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         syncs = modes.grad and self.require_backward_grad_sync
@@ -129,6 +174,10 @@ class DistributedDataParallel(Module, Joinable):
         """Average a bucket by `hook(state, bucket)`, which returns a future of the averages."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
+        if self.reducer.hook is not None:
+            raise RuntimeError(
+                "register_comm_hook or register_builtin_comm_hook can only be called once."
+            )
         self.reducer.hook = state, hook
 
     # --- Ranks with fewer inputs ----------------------------------------------------------
