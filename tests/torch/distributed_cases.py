@@ -195,7 +195,40 @@ def wrong_calls(lib: Any, rank: int) -> dict[str, Any]:
         "groups of none": lambda: dist.new_subgroups(0),
         "a rank in two groups": lambda: dist.new_subgroups_by_enumeration([[0, 1], [1, 2]]),
     }  # fmt: skip
-    return {name: outcome(call) for name, call in calls.items()}
+    classes: dict[str, Any] = {
+        "number as operation": lambda: dist.all_reduce(x, 5),
+        "factor with gloo": lambda: dist.all_reduce(x, dist._make_nccl_premul_sum(2.0)),
+        "no such root": lambda: dist.broadcast(x, 7),
+        "negative root": lambda: dist.reduce(x, -1),
+        "root of no group": lambda: dist.broadcast(x, group_src=9),
+        "text as root": lambda: dist.reduce(x, "0"),
+        "too few": lambda: dist.all_gather([x], x),
+        "other sizes": lambda: dist.all_gather([lib.ones(4)] * 3, x),
+        "other shapes": lambda: dist.all_gather([lib.ones(4, 1)] * 3, lib.ones(2, 2)),
+        "size of the whole": lambda: dist.all_gather_into_tensor(lib.ones(5), x),
+        "type of the whole": lambda: dist.all_gather_into_tensor(lib.ones(9).int(), x),
+        "too few terms": lambda: dist.reduce_scatter(x, [x]),
+        "size of the terms": lambda: dist.reduce_scatter_tensor(lib.ones(3), lib.ones(5)),
+        "too few for all": lambda: dist.all_to_all([x], [x]),
+        "fraction as rank": lambda: dist.isend(x, 1.5),
+        "operation with nobody": lambda: dist.P2POp(dist.isend, x),
+        "no backend": lambda: dist.new_group(backend="zzz"),
+        "seconds as timeout": lambda: dist.new_group([0, 1], timeout=5),
+        "no split": lambda: dist.split_group(split_ranks=[]),
+    }  # fmt: skip
+    alone = [dist.new_group([each]) for each in range(RANKS)]
+    not_here = alone[(rank + 1) % RANKS]
+    classes |= {
+        "receive outside": lambda: dist.irecv(x, 0, group=not_here),
+        "destroy what others have": lambda: dist.destroy_process_group(not_here),
+        "root outside": lambda: dist.broadcast(x, (rank + 1) % RANKS, group=alone[rank]),
+    }  # fmt: skip
+    found = {name: outcome(call) for name, call in calls.items()}
+    for name, call in classes.items():
+        found[name] = str(outcome(call)).partition(":")[0]
+    some = dist.P2POp(dist.isend, x, (rank + 1) % RANKS)
+    kinds = dist.ReduceOp.SUM, dist.reduce_op.MAX, dist.ReduceOp.PREMUL_SUM
+    return {**found, "shown": [repr(kinds), repr(some).partition(" group")[2]]}
 
 
 def others(lib: Any, rank: int) -> Any:

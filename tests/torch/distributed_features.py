@@ -1,8 +1,10 @@
-"""Ranks with fewer inputs, hooks of gradients, meshes and spread tensors: the same calls with PyTorch and with `minitorch.torch`."""
+"""Ranks with fewer inputs, hooks of gradients, meshes, copies and parts of models: the same calls with PyTorch and with `minitorch.torch`."""
 
 from __future__ import annotations
 
+import copy
 import importlib
+import io
 from typing import Any
 
 
@@ -14,7 +16,8 @@ def numbers(tensor: Any) -> Any:
 def run(lib: Any, rank: int, size: int) -> dict[str, Any]:
     """What a rank gets."""
     return {
-        "joined": joined(lib, rank), "hooks": hooks(lib, rank), "half": hooks(lib, rank, True), "mesh": mesh(lib, rank, size), "spread": spread(lib, rank, size)
+        "joined": joined(lib, rank), "hooks": hooks(lib, rank), "half": hooks(lib, rank, True), "mesh": mesh(lib, rank, size), "spread": spread(lib, rank, size),
+        "replicas": replicas(lib, rank), "parts": parts(lib, rank),
     }  # fmt: skip
 
 
@@ -134,3 +137,105 @@ def spread(lib: Any, rank: int, size: int) -> Any:
         optimizer.step()
         found.append(loss.item())
     return [*found, *(numbers(p.full_tensor()) for p in block.parameters())]
+
+
+def replicas(lib: Any, rank: int) -> Any:
+    """Gradients of parallel models that were copied, saved, or have sparse, unused and ignored parameters."""
+    nn, parallel = lib.nn, lib.nn.parallel.DistributedDataParallel
+    lib.manual_seed(0)
+    inputs = lib.arange(6.0).reshape(2, 3) + rank
+
+    def gradients(model: Any, *given: Any) -> list[Any]:
+        model(*given).square().mean().backward()
+        found = [p.grad for p in model.parameters()]
+        return [None if g is None else numbers(g.to_dense() if g.is_sparse else g) for g in found]
+
+    def plain() -> Any:
+        return nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+
+    made, file = parallel(plain()), io.BytesIO()
+    lib.save(made, file)
+    file.seek(0)
+    found: list[Any] = [gradients(copy.deepcopy(made), inputs)]
+    found.append(gradients(lib.load(file, weights_only=False), inputs))
+    ignoring = plain()
+    parallel._set_params_and_buffers_to_ignore_for_model(ignoring, ["0.weight"])
+    found.append(gradients(parallel(ignoring), inputs))
+    static = parallel(nn.ModuleList([plain(), plain()]))
+    static._set_static_graph()
+    static.module.forward = static.module[0].forward
+    found.append(gradients(static, inputs))
+    table = parallel(nn.Sequential(nn.Embedding(5, 3, sparse=True), nn.Linear(3, 2)))
+    for step in range(2):  # the second adds to the first
+        found.append(gradients(table, lib.tensor([[rank, 2], [3, step]])))
+    found.append(table.module[0].weight.grad.is_sparse)
+    wrong = [
+        lambda: parallel(plain(), device_ids=[0]), lambda: parallel(nn.LazyLinear(3)), lambda: parallel(plain().requires_grad_(False)),
+        lambda: [made.register_comm_hook(None, default_hook(lib)) for _ in range(2)],
+    ]  # fmt: skip
+    return found, [name_of_error(call) for call in wrong], str(made.device), made.bucket_bytes_cap
+
+
+def default_hook(lib: Any) -> Any:
+    """The hook that averages a bucket as it is."""
+    return module(lib, "algorithms.ddp_comm_hooks.default_hooks").allreduce_hook
+
+
+def name_of_error(call: Any) -> str:
+    """The class of what a call raises."""
+    try:
+        call()
+    except Exception as error:
+        return type(error).__name__
+    return ""
+
+
+def parts(lib: Any, rank: int) -> Any:
+    """Sharded models that were made without memory, or do not use all of their parameters."""
+    fsdp, nn = module(lib, "fsdp"), lib.nn
+    with lib.device("meta"):
+        model = nn.Sequential(nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 7))
+    fsdp.fully_shard(model[0], offload_policy=fsdp.OffloadPolicy())
+    fsdp.fully_shard(model)
+    model.to_empty(device="cpu")
+    for i, p in enumerate(model.parameters()):
+        nn.init.constant_(p, 0.1 * i - 0.2)
+    optimizer = lib.optim.AdamW(model.parameters(), lr=0.1)
+    x, found = lib.arange(10.0).reshape(2, 5) / 10 + rank, []
+    for _ in range(2):
+        model(x).square().mean().backward()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(norm.full_tensor().item())
+    whole = {n: nn.Parameter(p + 1) for n, p in model.state_dict().items()}
+    model.load_state_dict(whole, assign=True)
+    found += [numbers(p.full_tensor()) for p in model.parameters()]
+    found.append(numbers(model(x)))
+    lib.manual_seed(0)
+
+    class Several(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(5, 3), nn.Linear(5, 3), nn.Linear(3, 2)])
+
+        def forward(self, x: Any) -> Any:
+            return self.layers[2](self.layers[0](x))
+
+    several = Several()
+    layers = several.layers
+    fsdp.fully_shard([layers[0], layers[1]])
+    fsdp.fully_shard(several)
+    several.set_requires_all_reduce(True)
+    several.set_modules_to_forward_prefetch([layers[0]])
+    for factor in (None, lib.distributed.get_world_size()):
+        if factor and lib.__name__ != "torch":  # gloo cannot; the number of ranks changes nothing
+            layers[0].set_gradient_divide_factor(factor)
+        several(x).square().mean().backward()
+        found.append([None if p.grad is None else numbers(p.grad.full_tensor()) for p in several.parameters()])  # fmt: skip
+    handle = several.unshard(async_op=True)
+    handle.wait()
+    found.append(name_of_error(lambda: fsdp.fully_shard(nn.ModuleList([nn.Linear(2, 2)]))))
+    found.append(tuple(layers[2].weight.shape))
+    several.reshard()
+    return [*found, [tuple(p.to_local().shape) for p in several.parameters()]]

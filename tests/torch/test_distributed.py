@@ -81,7 +81,9 @@ def test_gradients_flow_through_collectives(found: Any) -> None:
         assert ours["flowing"] == theirs["flowing"]
 
 
-@pytest.mark.parametrize("feature", ["joined", "hooks", "half", "mesh", "spread"])
+@pytest.mark.parametrize(
+    "feature", ["joined", "hooks", "half", "mesh", "spread", "replicas", "parts"]
+)
 def test_ranks_do_what_pytorchs_do(found: Any, feature: str) -> None:
     tolerance = 1e-3 if feature == "half" else 2e-6  # sums of three in float16: in any order
     for theirs, ours in zip(*found, strict=True):
@@ -133,7 +135,7 @@ def jobs() -> dict[str, tuple[int, str, str, float]]:
         return process.returncode, out, err, time.monotonic() - began
 
     with ThreadPoolExecutor(2) as pool:
-        started = {how: pool.submit(run, how) for how in ("", "raise", "kill", "hang")}
+        started = {how: pool.submit(run, how) for how in ("", "raise", "kill", "hang", "leave")}
         started["restart"] = pool.submit(run, "restart", ("--max-restarts", "1"))
         started["mismatch"] = pool.submit(run, "mismatch", TORCH_DISTRIBUTED_DEBUG="DETAIL")
         return {how: job.result() for how, job in started.items()}
@@ -177,6 +179,7 @@ def test_a_program_for_torchrun_gives_the_losses_of_one_process(jobs: Any) -> No
         ("raise", 1, "cannot complete. rank 1 is gone: ValueError: boom"),
         ("kill", 137, "cannot complete. rank 1 is gone: its process has ended"),
         ("hang", 1, "cannot start: all_reduce (collective 28) on rank 0 timed out after 2 s. Not joined by rank 1"),
+        ("leave", 1, "on rank 0 cannot complete. rank 1 has left the group after 27 collectives"),
         ("mismatch", 1, "Rank 0 is running all_reduce(shape [3], torch.float32, SUM), but rank 1 is "
          "running broadcast(shape [2], torch.float32) from 0"),
     ],
@@ -311,13 +314,20 @@ def test_one_process_is_a_group_of_one() -> None:
         "        return func(*args, **(kwargs or {}))\n"
         "with Seen(): d.nn.functional.all_gather(torch.ones(2, requires_grad=True))[0].sum().backward()\n"
         "d.destroy_process_group(); print(d.is_initialized())\n"
+        "d.init_process_group('mpi', rank=0, world_size=1, store=d.HashStore())\n"
+        "three, ones, zeros = d._make_nccl_premul_sum(3.0), torch.ones(2), [torch.zeros(2) for _ in range(3)]\n"
+        "d.reduce_scatter(zeros[0], [ones], three); d.reduce_scatter_tensor(zeros[1], ones, three)\n"
+        "d.reduce(x, 0, three); d.all_reduce(x, three, group=d.split_group(split_ranks=[[0]]))\n"
+        "sent = d.isend(ones, 0); d.irecv(zeros[2], 0).wait(); sent.wait()\n"
+        "print(x.tolist(), [z.tolist() for z in zeros], ones.tolist(), d.split_group(split_ranks=[[1]]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True, text=True, timeout=60)  # fmt: skip
     seen = [
         "minitorch.distributed.all_gather.default",
         "minitorch.distributed.reduce_scatter.default",
     ]
-    assert done.stdout.splitlines() == ["0 1 [1.0, 1.0]", *seen, "False"], done.stderr
+    scaled = "[9.0, 9.0] [[3.0, 3.0], [3.0, 3.0], [1.0, 1.0]] [1.0, 1.0] None"
+    assert done.stdout.splitlines() == ["0 1 [1.0, 1.0]", *seen, "False", scaled], done.stderr
 
 
 def test_mpi_is_loaded_when_it_is_asked_for() -> None:

@@ -47,6 +47,7 @@ class _Modes(threading.local):
     check_nan = True
     saving: tuple[Callable[..., Any], Callable[..., Any]] | None = None  # pack and unpack
     hooks_refused: str | None = None  # why a program may not set the above
+    at_end: list[Callable[[], None]] | None = None  # of the outermost backward pass
 
 
 modes = _Modes()
@@ -269,6 +270,13 @@ def _accumulate(leaf: Tensor, arrived: list[Any]) -> None:
             hook(leaf)
 
 
+def at_end_of_backward(callback: Callable[[], None]) -> None:
+    """Let something be called when the backward pass that is under way, and those around it, are over."""
+    if modes.at_end is None:
+        raise RuntimeError("no backward pass is under way")
+    modes.at_end.append(callback)
+
+
 def backward_pass(
     roots: Sequence[tuple[Node | Tensor, int, Tensor]],
     targets: Sequence[Edge] | None,
@@ -301,6 +309,10 @@ def backward_pass(
     targeted = set() if targets is None or leaves else set(targets)
 
     before, modes.grad = modes.grad, create_graph
+    at_end: list[Callable[[], None]] = []
+    inner = modes.at_end is not None
+    if not inner:
+        modes.at_end = at_end
     try:
         for node in order:
             arrived = waiting.pop(node, None)
@@ -328,6 +340,10 @@ def backward_pass(
             gradients = None
     finally:
         modes.grad = before
+        if not inner:
+            modes.at_end = None
+    for callback in at_end:
+        callback()
     return [] if targets is None else [collected.get(t) for t in targets]
 
 

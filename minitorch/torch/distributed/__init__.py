@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from .collectives import P2POp as P2POp
+from .collectives import _make_nccl_premul_sum as _make_nccl_premul_sum
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
 from .collectives import all_reduce as all_reduce
@@ -18,18 +18,13 @@ from .collectives import all_reduce_coalesced as all_reduce_coalesced
 from .collectives import all_to_all as all_to_all
 from .collectives import all_to_all_single as all_to_all_single
 from .collectives import barrier as barrier
-from .collectives import batch_isend_irecv as batch_isend_irecv
 from .collectives import broadcast as broadcast
 from .collectives import gather as gather
-from .collectives import irecv as irecv
-from .collectives import isend as isend
 from .collectives import monitored_barrier as monitored_barrier
-from .collectives import recv as recv
 from .collectives import reduce as reduce
 from .collectives import reduce_scatter as reduce_scatter
 from .collectives import reduce_scatter_tensor as reduce_scatter_tensor
 from .collectives import scatter as scatter
-from .collectives import send as send
 from .debug import DebugLevel as DebugLevel
 from .debug import get_debug_level as get_debug_level
 from .debug import set_debug_level as set_debug_level
@@ -38,14 +33,25 @@ from .errors import DistBackendError as DistBackendError
 from .errors import DistError as DistError
 from .errors import DistNetworkError as DistNetworkError
 from .errors import DistStoreError as DistStoreError
+from .groups import new_group as new_group
+from .groups import new_subgroups as new_subgroups
+from .groups import new_subgroups_by_enumeration as new_subgroups_by_enumeration
+from .groups import split_group as split_group
 from .objects import all_gather_object as all_gather_object
 from .objects import broadcast_object_list as broadcast_object_list
 from .objects import gather_object as gather_object
 from .objects import recv_object_list as recv_object_list
 from .objects import scatter_object_list as scatter_object_list
 from .objects import send_object_list as send_object_list
+from .point_to_point import P2POp as P2POp
+from .point_to_point import batch_isend_irecv as batch_isend_irecv
+from .point_to_point import irecv as irecv
+from .point_to_point import isend as isend
+from .point_to_point import recv as recv
+from .point_to_point import send as send
 from .process_group import ProcessGroup as ProcessGroup
-from .reduce_op import ReduceOp as ReduceOp
+from .reductions import ReduceOp as ReduceOp
+from .reductions import ReduceOp as reduce_op  # noqa: F401, N813
 from .rendezvous import rendezvous as rendezvous
 from .store import FileStore as FileStore
 from .store import HashStore as HashStore
@@ -77,9 +83,6 @@ from .world import is_nccl_available as is_nccl_available
 from .world import is_torchelastic_launched as is_torchelastic_launched
 from .world import is_ucc_available as is_ucc_available
 from .world import is_xccl_available as is_xccl_available
-from .world import new_group as new_group
-from .world import new_subgroups as new_subgroups
-from .world import new_subgroups_by_enumeration as new_subgroups_by_enumeration
 from .world import supports_complex as supports_complex
 
 all_gather_single, reduce_scatter_single = all_gather_into_tensor, reduce_scatter_tensor

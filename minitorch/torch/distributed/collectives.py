@@ -7,24 +7,25 @@ group. With `async_op=True` a collective is started and a `Work` returned; other
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
+from operator import index
 from typing import Any
 
 from ..tensor import Tensor
-from . import reduce_op
+from . import reductions
 from .process_group import ProcessGroup
-from .reduce_op import ReduceOp
+from .reductions import ReduceOp
 from .work import Work
 from .world import (
     _resolve,
     default_group,
-    get_global_rank,
     get_group_rank,
     not_in_group,
 )
 
 SUM = ReduceOp.SUM
+_make_nccl_premul_sum = reductions.PremulSum
 
 
 # --- Arguments --------------------------------------------------------------------------------
@@ -49,42 +50,49 @@ def _check_tensors(values: Any, name: str) -> None:
         )
 
 
-def _check_same_type(*tensors: Tensor) -> None:
+def _check_same_type(*tensors: Tensor, error: type[Exception] = ValueError) -> None:
     for tensor in tensors[1:]:
         if tensor.dtype is not tensors[0].dtype:
-            raise ValueError(
+            raise error(
                 "Invalid usage of tensors with different dtypes"
                 f"Found {tensors[0].dtype} and  {tensor.dtype}"
             )
 
 
 def _check_sizes(name: str, expected: int, tensors: Sequence[Tensor], like: Tensor) -> None:
-    """ValueError unless there are so many tensors, each with as many elements as another."""
-    if len(tensors) != expected:
-        raise ValueError(
-            f"{name}: expected {expected} tensors, one for each rank, got {len(tensors)}"
-        )
+    """RuntimeError unless there are so many tensors, each of the shape of another."""
+    _check_count(name, expected, tensors)
     for tensor in tensors:
-        if tensor.numel() != like.numel():
-            raise ValueError(
+        if tensor.shape != like.shape:
+            raise RuntimeError(
                 f"{name}: invalid tensor size {tuple(tensor.shape)} (expected {tuple(like.shape)})"
             )
+
+
+def _check_count(name: str, expected: int, tensors: Sequence[Tensor]) -> None:
+    if len(tensors) != expected:
+        raise RuntimeError(
+            f"{name}: expected {expected} tensors, one for each rank, got {len(tensors)}"
+        )
 
 
 def _rank_in_group(
     group: ProcessGroup, rank: int | None, group_rank: int | None, default: int | None = None
 ) -> int:
-    """A rank in the group, however it was given."""
-    if group_rank is not None:
-        if rank is not None:
-            raise ValueError("Can't specify both group_rank and global_rank")
-        get_global_rank(group, group_rank)
-        return group_rank
-    if rank is None:
+    """A rank in the group, however it was given; RuntimeError where it has no such rank."""
+    if group_rank is not None and rank is not None:
+        raise ValueError("Can't specify both group_rank and global_rank")
+    given = rank if group_rank is None else group_rank
+    if given is None:
         if default is None:
             raise ValueError("Must specify global_rank or group_rank")
         return default
-    return get_group_rank(group, rank)
+    found = index(given)
+    if rank is not None and group is not default_group():
+        return get_group_rank(group, found)
+    if not 0 <= found < group.size():
+        raise RuntimeError(f"invalid rank: {found}; the group has ranks 0 to {group.size() - 1}")
+    return found
 
 
 class _Coalescing(threading.local):
@@ -108,13 +116,26 @@ def _ended(work: Work, async_op: bool) -> Work | None:
 # --- Reductions -------------------------------------------------------------------------------
 
 
+def _premultiplied(op: Any, group: ProcessGroup, tensors: Any) -> tuple[Any, Any]:
+    """SUM and tensors times a factor, in the place of a sum with a factor."""
+    if not isinstance(op, reductions.PremulSum):
+        return op, tensors
+    if group.backend == "gloo":
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+    return SUM, [tensor.detach() * op.factor for tensor in tensors]
+
+
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Any = None, async_op: bool = False) -> Any:
     """Reduce all ranks' tensors; each rank's becomes the result."""
     _check_tensor(tensor, "tensor")
     if not_in_group(group):
         return None
-    reduce_op.check(op, "all_reduce", tensor.dtype)
-    return _ended(_resolve(group).allreduce(tensor, op, async_op), async_op)  # type: ignore[attr-defined]
+    found: Any = _resolve(group)
+    op, (own,) = _premultiplied(op, found, [tensor])
+    reductions.check(op, "all_reduce", tensor.dtype)
+    if own is not tensor:
+        tensor.detach().copy_(own)
+    return _ended(found.allreduce(tensor, op, async_op), async_op)
 
 
 def reduce(
@@ -131,8 +152,11 @@ def reduce(
         return None
     found: Any = _resolve(group)
     root = _rank_in_group(found, dst, group_dst)
-    reduce_op.check(op, "reduce", tensor.dtype)
-    return _ended(found.reduce(tensor, root, op, async_op), async_op)
+    op, (own,) = _premultiplied(op, found, [tensor])
+    reductions.check(op, "reduce", tensor.dtype)
+    if own is not tensor and found.rank() == root:
+        own = tensor.detach().copy_(own)
+    return _ended(found.reduce(own, root, op, async_op), async_op)
 
 
 def reduce_scatter(
@@ -145,7 +169,8 @@ def reduce_scatter(
     if not_in_group(group):
         return None
     found: Any = _resolve(group)
-    reduce_op.check(op, "reduce_scatter", output.dtype)
+    op, input_list = _premultiplied(op, found, input_list)
+    reductions.check(op, "reduce_scatter", output.dtype)
     _check_sizes("reduce_scatter", found.size(), input_list, output)
     return _ended(found.reduce_scatter(output, input_list, op, async_op), async_op)
 
@@ -156,17 +181,18 @@ def reduce_scatter_tensor(
     """Reduce a tensor that has a part for each rank, which gets the result of its own."""
     _check_tensor(output, "output")
     _check_tensor(input, "input")
-    _check_same_type(output, input)
+    _check_same_type(output, input, error=RuntimeError)
     if not_in_group(group):
         return None
     found: Any = _resolve(group)
-    reduce_op.check(op, "reduce_scatter_tensor", output.dtype)
+    op, inputs = _premultiplied(op, found, [input])
+    reductions.check(op, "reduce_scatter_tensor", output.dtype)
     if input.numel() != output.numel() * found.size():
-        raise ValueError(
+        raise RuntimeError(
             "input tensor must be the same size as output size times world size: "
             f"{input.numel()} is not {output.numel()} times {found.size()}"
         )
-    work = found.reduce_scatter(output, [input], op, async_op, "reduce_scatter_tensor")
+    work = found.reduce_scatter(output, inputs, op, async_op, "reduce_scatter_tensor")
     return _ended(work, async_op)
 
 
@@ -226,12 +252,12 @@ def all_gather_into_tensor(
     """Gather all ranks' tensors into one tensor on every rank."""
     _check_tensor(input_tensor, "input_tensor")
     _check_tensor(output_tensor, "output_tensor")
-    _check_same_type(output_tensor, input_tensor)
+    _check_same_type(output_tensor, input_tensor, error=RuntimeError)
     if not_in_group(group):
         return None
     found: Any = _resolve(group)
     if output_tensor.numel() != input_tensor.numel() * found.size():
-        raise ValueError(
+        raise RuntimeError(
             "output tensor size must be equal to world_size times input tensor size: "
             f"{output_tensor.numel()} is not {found.size()} times {input_tensor.numel()}"
         )
@@ -318,10 +344,7 @@ def all_to_all(
         return None
     found: Any = _resolve(group)
     for tensors in (output_tensor_list, input_tensor_list):
-        if len(tensors) != found.size():
-            raise ValueError(
-                f"all_to_all: expected {found.size()} tensors, one for each rank, got {len(tensors)}"
-            )
+        _check_count("all_to_all", found.size(), tensors)
     return _ended(found.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
 
 
@@ -357,117 +380,6 @@ def _parts(tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[Tens
     if sum(sizes) != length:
         raise RuntimeError("Split sizes doesn't match total dim 0 size")
     return list(tensor.detach().split(list(sizes)))
-
-
-# --- Between two ranks ------------------------------------------------------------------------
-
-
-def _check_other(group: ProcessGroup, rank: int, kind: str) -> None:
-    if rank == group.rank():
-        raise ValueError(
-            f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the current process."
-        )
-
-
-def isend(
-    tensor: Tensor,
-    dst: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_dst: int | None = None,
-) -> Any:
-    """Start to send a tensor to a rank."""
-    if not_in_group(group):
-        return None
-    _check_tensor(tensor, "tensor")
-    found: Any = _resolve(group)
-    peer = _rank_in_group(found, dst, group_dst)
-    _check_other(found, peer, "destination")
-    return found.send(tensor, peer, tag, True)
-
-
-def irecv(
-    tensor: Tensor,
-    src: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_src: int | None = None,
-) -> Any:
-    """Start to receive a tensor from a rank; None: from any."""
-    if not_in_group(group):
-        return None
-    _check_tensor(tensor, "tensor")
-    found: Any = _resolve(group)
-    anyone = src is None and group_src is None
-    peer = None if anyone else _rank_in_group(found, src, group_src)
-    if peer is not None:
-        _check_other(found, peer, "source")
-    return found.recv(tensor, peer, tag, True)
-
-
-def send(
-    tensor: Tensor,
-    dst: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_dst: int | None = None,
-) -> None:
-    """Send a tensor to a rank."""
-    work = isend(tensor, dst, group, tag, group_dst)
-    if work is not None:
-        work.wait()
-
-
-def recv(
-    tensor: Tensor,
-    src: int | None = None,
-    group: Any = None,
-    tag: int = 0,
-    group_src: int | None = None,
-) -> int:
-    """Receive a tensor from a rank (None: from any), and return which rank it came from."""
-    work = irecv(tensor, src, group, tag, group_src)
-    if work is None:
-        return -1
-    work.wait()
-    return _resolve(group).ranks[work.source_rank()]
-
-
-class P2POp:
-    """A call of `isend` or `irecv` for `batch_isend_irecv`."""
-
-    def __init__(
-        self,
-        op: Callable[..., Any],
-        tensor: Tensor,
-        peer: int | None = None,
-        group: Any = None,
-        tag: int = 0,
-        group_peer: int | None = None,
-    ) -> None:
-        if op not in (isend, irecv):
-            raise ValueError(
-                "Invalid ``op``. Expected ``op`` to be of type ``torch.distributed.isend`` or "
-                "``torch.distributed.irecv``."
-            )
-        _check_tensor(tensor, "tensor")
-        self.op, self.tensor, self.group, self.tag = op, tensor, group, tag
-        self.group_peer = _rank_in_group(_resolve(group), peer, group_peer)
-        self.peer = _resolve(group).ranks[self.group_peer]
-
-
-def batch_isend_irecv(p2p_op_list: Any) -> list[Any]:
-    """Start several sends and receives."""
-    if not isinstance(p2p_op_list, list) or not all(isinstance(op, P2POp) for op in p2p_op_list):
-        raise ValueError(
-            "Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``."
-        )
-    if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
-        raise ValueError("All ops need to use the same group.")
-    if not p2p_op_list:
-        return []
-    with _resolve(p2p_op_list[0].group).batched():
-        return [op.op(op.tensor, op.peer, op.group, op.tag) for op in p2p_op_list]
 
 
 # --- Waiting for all --------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor, wrap
-from . import world
+from . import groups, world
 
 
 class DeviceMesh:
@@ -52,7 +52,7 @@ class DeviceMesh:
             for line in lines:
                 ranks = line.tolist()
                 everyone = ranks == list(range(world.get_world_size()))
-                made = world.default_group() if everyone else world.new_group(ranks)
+                made = world.default_group() if everyone else groups.new_group(ranks)
                 mine = made if world.get_rank() in ranks else mine
             own.append(mine)
         return own

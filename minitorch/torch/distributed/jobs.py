@@ -200,6 +200,7 @@ class _Attempt:
             "GROUP_RANK": str(job.node_rank or 0),
             "GROUP_WORLD_SIZE": str(job.nodes),
             "ROLE_WORLD_SIZE": str(job.size),
+            "ROLE_NAME": "default",
             "TORCHELASTIC_RESTART_COUNT": str(self.number),
             "TORCHELASTIC_MAX_RESTARTS": str(job.max_restarts),
             "TORCHELASTIC_RUN_ID": "minitorch",

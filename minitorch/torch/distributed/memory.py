@@ -13,7 +13,7 @@ import numpy as np
 from ..backends.interface import as_numpy, backend_of, from_numpy
 from ..tensor import Array, Tensor, bump_version
 from . import mpi
-from .reduce_op import ReduceOp
+from .reductions import ReduceOp
 
 
 def readable(tensor: Tensor, on_host: bool = True) -> Array:

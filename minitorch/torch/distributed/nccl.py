@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -33,7 +34,7 @@ from .memory import (  # fmt: skip
     writable,
 )
 from .process_group import ProcessGroupMPI
-from .reduce_op import NCCL_BYTE, ReduceOp, for_nccl
+from .reductions import NCCL_BYTE, ReduceOp, for_nccl
 from .work import Work, progress
 
 Call = Callable[[Any, int], None]
@@ -197,11 +198,14 @@ class ProcessGroupNCCL(ProcessGroupMPI):
         asynchronous: bool = False,
     ) -> NcclWork:
         """Start a collective on the GPU of a tensor."""
-        self._count += 1
+        named, watch = self._next(name)
         if self._fingerprints is not None and self._batch is None:
-            self._fingerprints.compare(f"{name}{about}")
-        named = f"{name} (collective {self._count})"
-        work = NcclWork(named, [], self.watch, self.timeout, finish, result)
+            self._fingerprints.compare(f"{name}{about}", named, watch)
+        work = NcclWork(named, [], watch, self.timeout, finish, result)
+        return self._run(work, tensor, call, asynchronous)
+
+    def _run(self, work: NcclWork, tensor: Tensor, call: Call, asynchronous: bool) -> NcclWork:
+        """Start something on the GPU of a tensor, now or with the others of a batch."""
         channel = self._channel(tensor)
         if self._batch is not None:
             self._batch.append((work, call))
@@ -401,12 +405,9 @@ class ProcessGroupNCCL(ProcessGroupMPI):
 
     def _launch_pair(self, name: str, tensor: Tensor, peer: int, call: Call, finish: Any, asynchronous: bool) -> Work:  # fmt: skip
         """Start what only two ranks take part in: it is not counted as a collective."""
-        fingerprints, self._fingerprints = self._fingerprints, None
-        try:
-            work = self._launch(name, "", tensor, call, finish, [tensor], asynchronous)
-        finally:
-            self._fingerprints = fingerprints
-        self._count -= 1
+        watch = partial(self.watch, peer=self.ranks[peer])
+        work = NcclWork(name, [], watch, self.timeout, finish, [tensor])
+        self._run(work, tensor, call, asynchronous)
         work.status = peer
         return work
 

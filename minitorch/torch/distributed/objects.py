@@ -13,10 +13,9 @@ from .collectives import (
     all_gather,
     broadcast,
     gather,
-    recv,
     scatter,
-    send,
 )
+from .point_to_point import recv, send
 from .world import _resolve, not_in_group
 
 
@@ -54,7 +53,7 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     packed = _packed(obj)
     lengths = _lengths(packed.numel(), group)
     if len(object_list) < len(lengths):
-        raise ValueError(
+        raise IndexError(
             f"all_gather_object: expected a list of {len(lengths)} objects, got {len(object_list)}"
         )
     parts = [_empty(max(lengths)) for _ in lengths]

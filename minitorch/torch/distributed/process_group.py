@@ -10,13 +10,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..tensor import Array, Tensor
-from . import mpi, reduce_op
-from .errors import DistBackendError, DistError
+from . import mpi, reductions
+from .errors import DistBackendError, DistError, DistStoreError
 from .fingerprint import Fingerprint
 from .memory import (
     about_tensor,
@@ -28,10 +29,12 @@ from .memory import (
     readable,
     writable,
 )
-from .reduce_op import ReduceOp
+from .reductions import ReduceOp
 from .store import Store
 from .tcp_store import Presence
-from .work import GRACE, Work, progress
+from .work import GRACE, Watch, Work, progress
+
+_LOOK_EVERY = timedelta(seconds=0.1)
 
 
 class ProcessGroup:
@@ -53,13 +56,16 @@ class ProcessGroup:
         store: Store,
         timeout: timedelta,
         presence: Presence | None,
+        generation: int,
     ) -> None:
+        """Args are its members, this rank, a name, what they share, and how often this process has begun anew."""
         self.ranks = list(ranks)
         self.group_name = group_name
         self.store, self.timeout, self.presence = store, timeout, presence
         self._rank = self.ranks.index(rank)
         self.group_desc = "default_pg" if self.group_name == "0" else "undefined"
-        self._count = 0  # collectives that were started
+        self.unique_name = f"{generation}/{group_name}"
+        self.started = 0  # collectives
         self._arrived: set[str] = set()  # slow ones that the others were told of
         self._first_loss: float | None = None  # when a member was found to be gone
         # why a collective did not complete: the next would meet its late messages
@@ -86,17 +92,32 @@ class ProcessGroup:
 
     # --- Looking after the others ---------------------------------------------------------
 
-    def watch(self, name: str, waited: float, limit: timedelta) -> None:
-        """An error if a rank is gone, or a collective takes longer than its limit."""
+    def watch(
+        self, name: str, waited: float, limit: timedelta, number: int = 0, peer: int | None = None
+    ) -> None:
+        """An error if a rank is gone, or what is waited for takes longer than its limit.
+
+        So is a rank that has ended as it should, but before the collective of a number, or one that this waits for alone.
+        """
         try:
-            self._watch(name, waited, limit)
+            self._watch(name, waited, limit, number, peer)
         except DistError as error:
             self._broken = self._broken or str(error)
             raise
 
-    def _watch(self, name: str, waited: float, limit: timedelta) -> None:
+    def wait_for(self, keys: Sequence[str], name: str, limit: timedelta) -> None:
+        """Wait for keys of the store, with an eye on the other ranks."""
+        start = time.monotonic()
+        while True:
+            with suppress(DistStoreError):
+                return self.store.wait(keys, _LOOK_EVERY)
+            self.watch(name, time.monotonic() - start, limit)
+
+    def _watch(self, name: str, waited: float, limit: timedelta, number: int, peer: int | None) -> None:  # fmt: skip
         if self.presence is not None:
             self._check_presence(name, self.presence)
+            if waited > GRACE:  # what a rank has sent before it ended is there by now
+                self._check_left(name, self.presence, number, peer)
         if waited > min(GRACE, limit.total_seconds()) / 2 and name not in self._arrived:
             self._arrived.add(name)
             self._tell(name)
@@ -117,6 +138,15 @@ class ProcessGroup:
         then = f" Then: {', '.join(str(r) for r, _ in after)}." if after else ""
         here = self.ranks[self._rank]
         raise DistBackendError(f"{name} on rank {here} cannot complete. rank {rank} is gone: {why}{then}")  # fmt: skip
+
+    def _check_left(self, name: str, presence: Presence, number: int, peer: int | None) -> None:
+        for rank, counts in dict(presence.left).items():
+            count = counts.get(self.unique_name) if rank in self.ranks else None
+            if count is not None and (number > count or rank == peer):
+                raise DistBackendError(
+                    f"{name} on rank {self.ranks[self._rank]} cannot complete. rank {rank} has left the group "
+                    f"after {count} collectives"
+                )
 
     def _tell(self, name: str) -> None:
         with suppress(DistError):  # the store is gone, which is noticed elsewhere
@@ -159,17 +189,18 @@ class ProcessGroupMPI(ProcessGroup):
         asynchronous: bool = False,
     ) -> Work:
         """Start a collective; with DETAIL, after all ranks have said that they start the same."""
-        self._count += 1
+        named, watch = self._next(name)
         if self._broken:
-            raise DistBackendError(
-                f"{name} (collective {self._count}) cannot start: {self._broken}"
-            )
+            raise DistBackendError(f"{named} cannot start: {self._broken}")
         if self._fingerprints is not None:
-            self._fingerprints.compare(f"{name}{about}")
-        work = Work(
-            f"{name} (collective {self._count})", [], self.watch, self.timeout, finish, result
-        )
+            self._fingerprints.compare(f"{name}{about}", named, watch)
+        work = Work(named, [], watch, self.timeout, finish, result)
         return self._begin(work, start, asynchronous)
+
+    def _next(self, name: str) -> tuple[str, Watch]:
+        """What the collective that is started now is called in errors, and who looks after the others meanwhile."""
+        self.started += 1
+        return f"{name} (collective {self.started})", partial(self.watch, number=self.started)
 
     def _begin(self, work: Work, start: Callable[[], Any], asynchronous: bool) -> Work:
         try:
@@ -186,7 +217,7 @@ class ProcessGroupMPI(ProcessGroup):
     def allreduce(self, tensor: Tensor, op: ReduceOp, asynchronous: bool = False) -> Work:
         """Every rank gets the reduction of all ranks' tensors."""
         memory, copy_back = writable(tensor)
-        kind, datatype, operation = reduce_op.for_mpi(op, tensor.dtype)
+        kind, datatype, operation = reductions.for_mpi(op, tensor.dtype)
         module = mpi.load()
         numbers = memory.view(kind)
 
@@ -202,7 +233,7 @@ class ProcessGroupMPI(ProcessGroup):
 
     def reduce(self, tensor: Tensor, root: int, op: ReduceOp, asynchronous: bool = False) -> Work:
         """One rank gets the reduction of all ranks' tensors."""
-        kind, datatype, operation = reduce_op.for_mpi(op, tensor.dtype)
+        kind, datatype, operation = reductions.for_mpi(op, tensor.dtype)
         name, about = "reduce", f"{about_tensor(tensor, op)} to {root}"
         if self._rank != root:
             given = readable(tensor).view(kind)
@@ -272,7 +303,7 @@ class ProcessGroupMPI(ProcessGroup):
     def reduce_scatter(self, tensor: Tensor, inputs: Sequence[Tensor], op: ReduceOp, asynchronous: bool = False, name: str = "reduce_scatter") -> Work:  # fmt: skip
         """Every rank gets its part of the reduction of all ranks' tensors."""
         memory, copy_back = writable(tensor)
-        kind, datatype, operation = reduce_op.for_mpi(op, tensor.dtype)
+        kind, datatype, operation = reductions.for_mpi(op, tensor.dtype)
         numbers, given = memory.view(kind), joined(inputs).view(kind)
 
         def finish() -> None:
@@ -311,14 +342,9 @@ class ProcessGroupMPI(ProcessGroup):
     def send(self, tensor: Tensor, peer: int, tag: int, asynchronous: bool = False) -> Work:
         """Send a tensor to a rank of the group."""
         memory = readable(tensor)
-        work = Work(
-            f"send to rank {self.ranks[peer]} (tag {tag})",
-            [],
-            self.watch,
-            self.timeout,
-            None,
-            [tensor],
-        )
+        rank = self.ranks[peer]
+        watch = partial(self.watch, peer=rank)
+        work = Work(f"send to rank {rank} (tag {tag})", [], watch, self.timeout, None, [tensor])
         return self._begin(
             work, lambda: self.comm.Isend(as_mpi_bytes(memory), peer, tag), asynchronous
         )
@@ -327,8 +353,10 @@ class ProcessGroupMPI(ProcessGroup):
         """Receive a tensor from a rank of the group; None: from any."""
         memory, copy_back = writable(tensor)
         source = mpi.load().ANY_SOURCE if peer is None else peer
-        whom = "any rank" if peer is None else f"rank {self.ranks[peer]}"
-        work = Work(f"recv from {whom} (tag {tag})", [], self.watch, self.timeout, None, [tensor])
+        rank = None if peer is None else self.ranks[peer]
+        whom = "any rank" if rank is None else f"rank {rank}"
+        watch = partial(self.watch, peer=rank)
+        work = Work(f"recv from {whom} (tag {tag})", [], watch, self.timeout, None, [tensor])
 
         def finish() -> None:
             count = work.status.Get_count(mpi.load().BYTE)

@@ -20,13 +20,15 @@ def rendezvous(
     url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = timedelta(minutes=5)
 ) -> tuple[Store | None, int, int]:
     """The store behind an address (None: mpiexec has brought the ranks together), this rank, how many."""
+    if not isinstance(url, str):
+        raise RuntimeError(f"`url` must be a string. {type(url)}: {url}")
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query))
     rank = int(given.get("rank", rank)) if rank == -1 else rank
     world_size = int(given.get("world_size", world_size)) if world_size == -1 else world_size
     if parts.scheme == "env":
         return _from_environment(rank, world_size, timeout)
-    for name, number in (("rank", rank), ("world_size", world_size)):
+    for name, number in (("rank", rank), ("world size", world_size)):
         if number == -1:
             raise ValueError(
                 f"Error initializing torch.distributed using {parts.scheme}:// rendezvous: "

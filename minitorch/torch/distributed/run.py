@@ -14,7 +14,7 @@ from .. import cuda
 from ..runner import report_missing
 from .jobs import Job, launch
 
-_ACCEPTED = ("--rdzv-backend", "--rdzv-id", "--rdzv-conf", "--monitor-interval", "--start-method", "--role", "--log-dir", "--redirects", "--tee", "--local-addr", "--local-ranks-filter")  # fmt: skip
+_ACCEPTED = ("--rdzv-backend", "--rdzv-id", "--rdzv-conf", "--monitor-interval", "--start-method", "--role", "--log-dir", "--redirects", "--tee", "--local-addr", "--local-ranks-filter", "--logs-specs", "--log-line-prefix-template", "--event-log-handler", "--numa-binding", "--signals-to-handle")  # fmt: skip
 """Options of torchrun that change nothing here."""
 
 
@@ -51,9 +51,15 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rdzv-endpoint", "--rdzv_endpoint", default="", metavar="HOST:PORT")
     parser.add_argument("--standalone", action="store_true", help="one machine, any free port")
     for name in _ACCEPTED:
+        short = {"--redirects": ["-r"], "--tee": ["-t"]}.get(name, [])
         parser.add_argument(
-            name, name.replace("-", "_").replace("__", "--"), help=argparse.SUPPRESS
+            *short, name, name.replace("-", "_").replace("__", "--"), help=argparse.SUPPRESS
         )
+    parser.add_argument(
+        "--no-check",
+        action="store_true",
+        help="start even if names that the script uses are missing",
+    )
     parser.add_argument("-m", "--module", action="store_true", help="run a module, as python -m")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -123,7 +129,7 @@ def main(argv: Sequence[str] | None = None, pass_local_rank: bool = False) -> in
         sys.stderr.write(f"minitorch.torch.distributed.run: {error}\n")
         return 2
     job.pass_local_rank = pass_local_rank
-    if not args.module and report_missing(args.script):
+    if not (args.module or args.no_check) and report_missing(args.script):
         return 1
     return launch(job)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import mpi
-from .reduce_op import NCCL_OPS, NCCL_TYPES, ReduceOp, for_mpi
+from .reductions import NCCL_OPS, NCCL_TYPES, ReduceOp, for_mpi
 
 _TYPES = {number: dtype for dtype, number in NCCL_TYPES.items()}
 _OPS = {number: ReduceOp[name] for name, number in NCCL_OPS.items()}

@@ -34,7 +34,8 @@ def main() -> None:
         return
 
     def forward(number: int, _: FrameType | None) -> None:
-        os.kill(child, number)
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(child, number)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, forward)

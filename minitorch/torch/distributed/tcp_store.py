@@ -2,11 +2,13 @@
 
 A message is a number of parts, each a length and bytes. A process that is *present* (`Presence`)
 keeps one more connection open. When that breaks without a farewell, the process has ended, and the
-store tells all the others which rank it was.
+store tells all the others which rank it was. One that takes its leave says how many collectives of each
+group it has started: the others know then which ones it will never join.
 """
 
 from __future__ import annotations
 
+import json
 import socket
 import socketserver
 import struct
@@ -74,11 +76,16 @@ class Server(socketserver.ThreadingTCPServer):
             if rank in self.lost:
                 return
             self.lost[rank] = reason
-            others = [c for r, c in self.present.items() if r != rank]
-        for connection in others:
-            _tell(connection, rank, reason)
+        self.tell_others(rank, b"lost", reason.encode())
         if self.on_loss is not None:
             self.on_loss(rank, reason)
+
+    def tell_others(self, rank: int, word: bytes, text: bytes) -> None:
+        """Tell all others that are present something about a rank."""
+        with self.changed:
+            others = [c for r, c in self.present.items() if r != rank]
+        for connection in others:
+            _tell(connection, rank, word, text)
 
     def close_all(self) -> None:
         """Close the port and all connections: who counts on this server hears that it is gone."""
@@ -93,9 +100,9 @@ class Server(socketserver.ThreadingTCPServer):
         """A connection that breaks is no error of the store."""
 
 
-def _tell(connection: socket.socket, rank: int, reason: str) -> None:
+def _tell(connection: socket.socket, rank: int, word: bytes, text: bytes) -> None:
     with suppress(OSError):  # that one is gone, too
-        send_message(connection, b"lost", str(rank).encode(), reason.encode())
+        send_message(connection, word, str(rank).encode(), text)
 
 
 class _Connection(socketserver.BaseRequestHandler):
@@ -163,16 +170,17 @@ class _Connection(socketserver.BaseRequestHandler):
             server.known.add(rank)
             known = list(server.lost.items())
         for other, reason in known:
-            _tell(self.request, other, reason)
+            _tell(self.request, other, b"lost", reason.encode())
         try:
-            word, *text = receive_message(self.request)
-            reason = None if word == b"bye" else text[0].decode()
-        except (OSError, struct.error):
-            reason = "its process has ended"
+            word, text = receive_message(self.request)
+        except (OSError, ValueError, struct.error):
+            word, text = b"error", b"its process has ended"
         with server.changed:
             server.present.pop(rank, None)
-        if reason is not None:
-            server.mark_lost(rank, reason)
+        if word == b"bye":
+            server.tell_others(rank, b"left", text)
+        else:
+            server.mark_lost(rank, text.decode())
 
 
 def connect(host: str, port: int, seconds: float) -> socket.socket:
@@ -309,11 +317,13 @@ class Presence:
 
     Attributes:
         lost: ranks that have ended before their time, and why
+        left: ranks that have taken their leave, and how many collectives of each group they had started
         store_is_gone: whether the process that keeps the store has ended
     """
 
     def __init__(self, store: TCPStore, rank: int) -> None:
         self.lost: dict[int, str] = {}
+        self.left: dict[int, dict[str, int]] = {}
         self.store_is_gone = False
         self.on_store_gone: Callable[[], None] | None = None
         self._left = False
@@ -324,20 +334,23 @@ class Presence:
     def _listen(self) -> None:
         while True:
             try:
-                _, rank, reason = receive_message(self._connection)
+                word, rank, text = receive_message(self._connection)
             except (OSError, ValueError, struct.error):
                 self.store_is_gone = True
                 if self.on_store_gone is not None and not self._left:
                     self.on_store_gone()
                 return
-            self.lost[int(rank)] = reason.decode()
+            if word == b"left":
+                self.left[int(rank)] = json.loads(text)
+            else:
+                self.lost[int(rank)] = text.decode()
 
-    def leave(self, error: str = "") -> None:
-        """Say that this process ends, as it should or with an error."""
+    def leave(self, error: str, started: dict[str, int]) -> None:
+        """Say that this process ends: with an error, or as it should, after so many collectives of each group."""
         if self._left:
             return
         self._left = True
-        words = (b"error", error.encode()) if error else (b"bye",)
+        words = (b"error", error.encode()) if error else (b"bye", json.dumps(started).encode())
         with suppress(OSError):  # nobody is left to be told
             send_message(self._connection, *words)
             self._connection.shutdown(socket.SHUT_WR)

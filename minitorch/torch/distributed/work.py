@@ -21,6 +21,10 @@ _BURST = 1e-4
 """Seconds of asking in a row: where ranks cannot copy out of each other's memory, each question moves only a few kilobytes."""
 
 
+Watch = Callable[[str, float, timedelta], None]
+"""Called while a collective is waited for, with its name, the seconds so far and the limit: raises an error if it cannot complete."""
+
+
 class Work:
     """A collective that was started: `wait`, or ask whether `is_completed`."""
 
@@ -28,7 +32,7 @@ class Work:
         self,
         name: str,
         requests: Sequence[Any],
-        watch: Callable[[str, float, timedelta], None],
+        watch: Watch,
         timeout: timedelta,
         finish: Callable[[], Any] | None = None,
         result: Sequence[Any] = (),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import zlib
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -59,6 +57,7 @@ class _World:
         self.presence: Presence | None = None
         self.names = 0  # names of groups that were given
         self.starts = 0  # how often the default group was made
+        self.started: dict[str, int] = {}  # collectives of groups that this rank has left
 
 
 world = _World()
@@ -92,22 +91,30 @@ def init_process_group(
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
-    if timeout is not None and not isinstance(timeout, timedelta):
-        raise TypeError(
-            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
-        )
+    limit = _checked_timeout(timeout, DEFAULT_TIMEOUT)
     name = _single_backend(backend, device_id)
-    limit = DEFAULT_TIMEOUT if timeout is None else timeout
     if store is None:
         found, rank, world_size = rendezvous(
             init_method or "env://", rank, world_size, min(limit, timedelta(minutes=5))
         )
-    elif rank < 0 or world_size < 1:
-        raise AssertionError("rank must be non-negative and world_size positive if using store")
+    elif world_size < 1:
+        raise AssertionError("world_size must be positive if using store")
+    elif rank < 0:
+        raise AssertionError("rank must be non-negative if using store")
     else:
         found = store
     _check_ranks(rank, world_size)
     _join(name, found, rank, world_size, limit)
+
+
+def _checked_timeout(timeout: timedelta | None, default: timedelta) -> timedelta:
+    if timeout is None:
+        return default
+    if not isinstance(timeout, timedelta):
+        raise TypeError(
+            f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
+        )
+    return timeout
 
 
 def _single_backend(backend: str | None, device_id: Any) -> str:
@@ -121,7 +128,7 @@ def _single_backend(backend: str | None, device_id: Any) -> str:
     if named == "nccl" and not is_nccl_available():
         raise RuntimeError("Distributed package doesn't have NCCL built in, or there is no GPU")
     if named not in BACKENDS:
-        raise ValueError(f"Invalid backend: '{backend}'; there are {', '.join(BACKENDS)}")
+        raise AssertionError(f"Unknown backend type {backend}; there are {', '.join(BACKENDS)}")
     return named
 
 
@@ -144,7 +151,7 @@ def _join(backend: str, store: Store | None, rank: int, size: int, limit: timede
     if world.presence is None and size > 1:
         world.presence = Presence(shared, rank)
     named = PrefixStore(f"world{world.starts}", shared)
-    arguments = range(size), rank, "0", named, limit, world.presence
+    arguments = range(size), rank, "0", named, limit, world.presence, world.starts
     made = _make_group(backend, comm.Dup(), arguments)
     world.default = group.WORLD = GroupMember.WORLD = made
     world.groups = [made]
@@ -212,24 +219,31 @@ def _address(host: str) -> str:
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """Leave a group, or all of them."""
+    """Leave a group, or all of them; nothing where this rank is not in the group."""
+    if not_in_group(group):
+        return
     if world.default is None:
         raise AssertionError("Process group cannot be None")
     if group is not None and group is not world.default:
         found = _resolve(group)
         world.groups.remove(found)
-        found.close()
+        _close(found)
         return
     leave()
+
+
+def _close(group: ProcessGroup) -> None:
+    group.close()
+    world.started[group.unique_name] = group.started
 
 
 def leave(error: str = "") -> None:
     """Leave all groups, as the program should or with an error that the others are told."""
     if not error and not mpi.failed:
         for each in world.groups:
-            each.close()
+            _close(each)
     if world.presence is not None:
-        world.presence.leave(error)
+        world.presence.leave(error, world.started)
     world.default = world.presence = GroupMember.WORLD = None
     _default_is(None)
     world.groups = []
@@ -286,8 +300,8 @@ def get_default_backend_for_device(device: Any) -> str:  # noqa: F811
 
 
 def get_pg_count() -> int:
-    """How many groups there are."""
-    return len(world.groups)
+    """How many groups the ranks have made, those without this rank too."""
+    return world.names
 
 
 def is_torchelastic_launched() -> bool:
@@ -383,110 +397,3 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
         "LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
         "`get_node_local_rank` to work, assuming you are not running in a multi-device context"
     )
-
-
-# --- Other groups -----------------------------------------------------------------------------
-
-
-def new_group(
-    ranks: Sequence[int] | None = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    use_local_synchronization: bool = False,
-    group_desc: str | None = None,
-    device_id: Any = None,
-) -> Any:
-    """A group of some ranks. All ranks call this, also those that are not in it."""
-    default = default_group()
-    chosen = list(range(default.size())) if ranks is None else sorted(ranks)
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
-    if len(chosen) > default.size():
-        raise ValueError(
-            "the new group's world size should be less or equal to the world size set by init_process_group"
-        )
-    for rank in chosen:
-        if not 0 <= rank < default.size():
-            size = default.size()
-            raise ValueError(
-                f"Rank {rank} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
-            )
-    limit = default.timeout if timeout is None else timeout
-    if use_local_synchronization:  # only its members call this, so that they alone know the name
-        name = f"ranks{chosen}"
-    else:
-        name = f"{world.names}"
-        world.names += 1
-    if default.rank() not in chosen:
-        return GroupMember.NON_GROUP_MEMBER
-    kind = default.backend if backend is None else _single_backend(backend, device_id)
-    comm = _new_communicator(default, chosen, name, limit)
-    arguments = chosen, default.rank(), name, default.store, limit, default.presence
-    made = _make_group(kind, comm, arguments)
-    if group_desc is not None:
-        made.group_desc = group_desc
-    world.groups.append(made)
-    return made
-
-
-def _new_communicator(default: Any, ranks: list[int], name: str, limit: timedelta) -> Any:
-    """MPI's communicator of some ranks, once all of them have come: making one has no time limit."""
-    comm = default.comm
-    for rank in ranks:
-        if rank == default.rank():
-            default.store.set(f"group/{name}/{rank}", "")
-    default.store.wait([f"group/{name}/{rank}" for rank in ranks], limit)
-    everyone = comm.Get_group()
-    return comm.Create_group(everyone.Incl(ranks), zlib.crc32(name.encode()) % 32767)
-
-
-def new_subgroups(
-    group_size: int | None = None,
-    group: Any = None,
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
-    """Groups of equal size: the first so many ranks, the next, and so on; this rank's first."""
-    size = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if group_size is None else group_size
-    total = get_world_size()
-    if size <= 0:
-        raise ValueError(f"The arg 'group_size' ({size}) must be positive")
-    if total < size:
-        raise ValueError(f"The arg 'group_size' ({size}) must not exceed the world size ({total})")
-    if total % size != 0:
-        raise ValueError(f"The world size ({total}) must be divisible by 'group_size={size}'")
-    starts = range(0, total, size)
-    return new_subgroups_by_enumeration(
-        [list(range(start, start + size)) for start in starts],
-        timeout,
-        backend,
-        pg_options,
-        group_desc,
-    )
-
-
-def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Sequence[Sequence[int]],
-    timeout: timedelta | None = None,
-    backend: str | None = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-) -> tuple[Any, list[Any]]:
-    """A group for each list of ranks; this rank's first."""
-    if not ranks_per_subgroup_list:
-        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
-    group_of: dict[int, Sequence[int]] = {}
-    for ranks in ranks_per_subgroup_list:
-        for rank in ranks:
-            if rank in group_of:
-                raise ValueError(f"Rank {rank} has appeared in both subgroup {group_of[rank]} and {ranks}")  # fmt: skip
-            group_of[rank] = ranks
-    own, made = None, []
-    for ranks in ranks_per_subgroup_list:
-        made.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
-        if get_rank() in ranks:
-            own = made[-1]
-    return own, made

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ...ops.creation import ones, zeros
 from .. import collectives, world
-from ..reduce_op import ReduceOp
+from ..reductions import ReduceOp
 
 _WARN_AFTER = 1000
 

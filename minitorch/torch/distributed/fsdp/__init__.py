@@ -14,7 +14,11 @@ from .api import ShardingStrategy as ShardingStrategy
 from .api import StateDictConfig as StateDictConfig
 from .api import StateDictSettings as StateDictSettings
 from .api import StateDictType as StateDictType
+from .fully_shard import CPUOffloadPolicy as CPUOffloadPolicy
 from .fully_shard import FSDPModule as FSDPModule
 from .fully_shard import MixedPrecisionPolicy as MixedPrecisionPolicy
+from .fully_shard import OffloadPolicy as OffloadPolicy
+from .fully_shard import UnshardHandle as UnshardHandle
 from .fully_shard import fully_shard as fully_shard
+from .fully_shard import register_fsdp_forward_method as register_fsdp_forward_method
 from .fully_sharded_data_parallel import FullyShardedDataParallel as FullyShardedDataParallel

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from ...autograd.graph import modes
+from ...nn.modules.container import ModuleDict, ModuleList
 from ...nn.modules.module import Module
 from ...nn.parallel.buckets import tensors_in
 from ...tensor import Tensor
@@ -35,15 +37,35 @@ class MixedPrecisionPolicy:
     cast_forward_inputs: bool = True
 
 
+@dataclass
+class OffloadPolicy:
+    """Where sharded parameters are between computations: on their device."""
+
+
+@dataclass
+class CPUOffloadPolicy(OffloadPolicy):
+    """In main memory, which is where those of the CPU are."""
+
+    pin_memory: bool = True
+
+
+class UnshardHandle:
+    """What `unshard` gives: the parameters are gathered when it returns."""
+
+    def wait(self) -> None:
+        """Wait until they are."""
+
+
 class FSDPModule:
     """What `fully_shard` adds to a module's class."""
 
     _spread: ParameterGroup
     _reshard_after_forward: bool
 
-    def unshard(self, async_op: bool = False) -> None:
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the whole parameters."""
         self._spread.gather()
+        return UnshardHandle() if async_op else None
 
     def reshard(self) -> None:
         """Give the memory of the whole parameters back."""
@@ -58,6 +80,17 @@ class FSDPModule:
         """Whether whole parameters are given back between forward and backward."""
         for each in self._spread_modules(recurse):
             each._reshard_after_forward = reshard_after_forward
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """What the sum of the ranks' gradients is divided by, in the place of their number."""
+        self._spread.divisor = factor
+
+    def _unneeded(self, *args: Any, **kwargs: Any) -> None:
+        """Accepted without effect: it changes when ranks exchange parameters, or how long these are kept, but no number."""
+
+    set_modules_to_forward_prefetch = set_modules_to_backward_prefetch = _unneeded
+    set_requires_all_reduce = set_is_last_backward = set_reshard_after_backward = _unneeded
+    set_unshard_in_backward = set_post_optim_event = _unneeded
 
     def _spread_modules(self, recurse: bool) -> Iterator[FSDPModule]:
         modules: Any = self.modules() if recurse else [self]  # type: ignore[attr-defined]
@@ -77,13 +110,24 @@ def fully_shard(
     """Spread a module's parameters over the ranks, but for those of parts that are spread already. Returns the module.
 
     Args:
-        module: the same on every rank
+        module: the same on every rank, or a list of modules
         mesh: the ranks, a mesh of one dimension or a group; by default all
         reshard_after_forward: False keeps whole parameters in memory between forward and backward
         mp_policy: the types of computation
+        offload_policy: where parameters are meanwhile: CPUOffloadPolicy() only for those of the CPU
         ignored_params: parameters that stay whole
     """
-    if shard_placement_fn is not None or offload_policy is not None:
+    if isinstance(module, (list, tuple)):
+        for each in module:
+            fully_shard(each, mesh=mesh, reshard_after_forward=reshard_after_forward, shard_placement_fn=shard_placement_fn,
+                        mp_policy=mp_policy, offload_policy=offload_policy, ignored_params=ignored_params)  # fmt: skip
+        return module
+    if isinstance(module, (ModuleList, ModuleDict)):
+        raise ValueError(
+            f"fully_shard does not support containers that do not implement forward: {module}"
+        )
+    on_gpu = any(p.is_cuda for p in module.parameters())
+    if shard_placement_fn is not None or (isinstance(offload_policy, CPUOffloadPolicy) and on_gpu):
         raise NotImplementedError(
             "fully_shard: parameters are spread by rows and stay on their device; leave out "
             "shard_placement_fn and offload_policy"
@@ -140,11 +184,6 @@ def _parameters(module: Module) -> Iterator[tuple[str, Any, Places]]:
 def _before(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Gather the parameters before a module computes."""
     spread = module._spread
-    if modes.grad and spread.waiting and len(spread.waiting) < len(spread.parameters):
-        raise RuntimeError(
-            f"fully_shard: backward brought no gradients for {', '.join(spread.missing())}; ranks average "
-            "the gradients of a module together, so each parameter must be used"
-        )
     spread.gather()
     kind = spread.policy.param_dtype
     if kind is None or not spread.policy.cast_forward_inputs:
@@ -159,14 +198,27 @@ def _after(module: Any, args: Any, output: Any) -> Any:
         output = _cast(output, spread.policy.output_dtype)
     differentiated = [t for t in tensors_in(output) if t.requires_grad]
     if differentiated and modes.grad:
-        spread.expect_gradients()
         for tensor in differentiated:
-            tensor.register_hook(lambda _: spread.gather())
+            tensor.register_hook(spread.begin_backward)
     if module._reshard_after_forward or not differentiated:
         spread.release()
     else:
         spread.hide()
     return output
+
+
+def register_fsdp_forward_method(module: Any, method_name: str) -> None:
+    """Let a method of a sharded module compute with whole parameters, as `forward` does."""
+    if not isinstance(module, FSDPModule):
+        return
+    method = getattr(module, method_name)
+
+    @wraps(method)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _before(module, args, kwargs)
+        return _after(module, args, method(*args, **kwargs))
+
+    setattr(module, method_name, wrapped)
 
 
 def _cast(value: Any, kind: Any) -> Any:

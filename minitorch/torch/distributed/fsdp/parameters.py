@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd.graph import at_end_of_backward, modes
 from ...nn.modules.module import Module
 from ...nn.parameter import Parameter
 from ...tensor import Array, Tensor, counter_of, wrap
 from .. import collectives
 from ..memory import new_memory
-from ..reduce_op import ReduceOp
+from ..reductions import ReduceOp
 from ..tensor.dtensor import DParameter, as_rows, shard_rows
 from ..world import get_world_size
 
@@ -44,6 +45,12 @@ class SpreadParameter:
         for module, name in self.places:
             module._parameters[name] = self.whole if whole else self.rows
 
+    def renew(self) -> None:
+        """Use the rows that the program has put into the module meanwhile, as `load_state_dict(assign=True)` does."""
+        module, name = self.places[0]
+        if module._parameters[name] is not self.whole:
+            self.rows = module._parameters[name]
+
     def take(self, array: Array) -> None:
         """Be whole again."""
         self.whole._array = array
@@ -56,6 +63,8 @@ class SpreadParameter:
         """
         array = self.whole._array
         counter_of(self.whole)[0] += 1
+        if self.whole.is_meta:
+            return
         nothing = np.zeros_like(array, shape=(1,) * array.ndim)
         self.whole._array = np.broadcast_to(nothing, array.shape)
 
@@ -92,7 +101,9 @@ class ParameterGroup:
         self.parameters, self.group, self.policy = list(parameters), group, policy
         self.gathered = True
         self.waiting: set[int] = set()  # parameters whose gradients have not come
+        self.backward: Any = None  # the pass that has begun
         self.syncs = True
+        self.divisor: float | None = None  # of gradients; None: how many ranks there are
         for parameter in self.parameters:
             if parameter.whole.requires_grad:
                 parameter.whole.register_post_accumulate_grad_hook(self._arrived)
@@ -101,6 +112,8 @@ class ParameterGroup:
     def gather(self) -> None:
         """Bring the whole parameters together, where they are not."""
         if not self.gathered and self.parameters:
+            for p in self.parameters:
+                p.renew()
             first = self.parameters[0].rows._array
             mine = np.concatenate([p.padded(p.rows._array) for p in self.parameters])
             kind = self.policy.param_dtype
@@ -136,33 +149,45 @@ class ParameterGroup:
         for p in self.parameters:
             p.show(whole=False)
 
-    def expect_gradients(self) -> None:
-        """A backward will come."""
-        self.waiting = {id(p.whole) for p in self.parameters if p.whole.requires_grad}
+    def begin_backward(self, *_: Any) -> None:
+        """Be whole, and wait for gradients: those that have not come at the end of the backward pass never will."""
+        if self.backward is not modes.at_end:
+            self.backward = modes.at_end
+            self.waiting = {id(p.whole) for p in self.parameters if p.whole.requires_grad}
+            at_end_of_backward(self._end_backward)
+        self.gather()
+
+    def _end_backward(self) -> None:
+        if self.waiting:
+            self._complete()
 
     def _arrived(self, parameter: Tensor) -> None:
         """A gradient is there; with the last one, all are averaged."""
         self.waiting.discard(id(parameter))
-        if self.waiting:
-            return
+        if not self.waiting:
+            self._complete()
+
+    def _complete(self) -> None:
+        self.waiting = set()
         if self.syncs:
             self._reduce()
         self.release()
 
     def _reduce(self) -> None:
         trained = [p for p in self.parameters if p.whole._grad is not None]
+        if not trained:
+            return
         tables = [p.by_rank(p.whole._grad._array) for p in trained if p.whole._grad is not None]
         given = np.concatenate(tables, axis=1)
         kind = self.policy.reduce_dtype
         given = given if kind is None else given.astype(kind.numpy)
         mine = wrap(new_memory(given.shape[1], given.dtype, given))
-        collectives.reduce_scatter_tensor(mine, wrap(given), ReduceOp.AVG, self.group)
+        how = ReduceOp.AVG if self.divisor is None else ReduceOp.SUM
+        collectives.reduce_scatter_tensor(mine, wrap(given), how, self.group)
+        if self.divisor is not None:
+            mine.div_(self.divisor)
         start = 0
         for p in trained:
             p.accumulate(mine._array[start : start + p.each])
             p.whole._grad = None
             start += p.each
-
-    def missing(self) -> list[str]:
-        """Names of parameters whose gradients a backward has not brought."""
-        return [p.name for p in self.parameters if id(p.whole) in self.waiting]

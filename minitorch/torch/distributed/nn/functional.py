@@ -15,7 +15,7 @@ from ...ops.joining import cat, stack
 from ...ops.record import Op, bind
 from ...tensor import Array, Tensor, wrap
 from .. import collectives
-from ..reduce_op import ReduceOp
+from ..reductions import ReduceOp
 from ..world import get_group_rank, get_rank, get_world_size
 
 SUM = ReduceOp.SUM

@@ -20,7 +20,7 @@ from ...size import Size
 from ...tensor import Tensor, counter_of, wrap
 from .. import collectives
 from ..device_mesh import DeviceMesh
-from ..reduce_op import ReduceOp
+from ..reductions import ReduceOp
 from ..world import default_group, get_rank, get_world_size
 from .exchange import ALIAS, from_whole, to_whole
 from .operations import answer_by_parts
@@ -297,7 +297,7 @@ def distribute_module(
 def shard_rows(tensor: Tensor, mesh: Any, kind: type[Any] = DTensor) -> Any:
     """This rank's rows of a tensor that all ranks have, in memory of their own."""
     first, last = part_of(mesh.get_local_rank(0), mesh.size(), tensor.shape[0])
-    return as_rows(tensor._array[first:last].copy(), tensor.shape, mesh, kind)
+    return as_rows(tensor.detach()[first:last].clone()._array, tensor.shape, mesh, kind)
 
 
 def as_rows(rows: Any, shape: Sequence[int], mesh: Any, kind: type[Any] = DTensor) -> Any:
@@ -305,7 +305,7 @@ def as_rows(rows: Any, shape: Sequence[int], mesh: Any, kind: type[Any] = DTenso
     return as_part(wrap(rows), mesh, (Shard(0),), shape, kind)
 
 
-def norm_over_ranks(norms: dict[Any, Tensor], order: float) -> Tensor:
+def norm_over_ranks(norms: dict[Any, Tensor], order: float, mesh: Any) -> DTensor:
     """The norm of all from the norms of each group's parts; the key None stands for tensors that are whole here."""
     totals = []
     for group, norm in norms.items():
@@ -320,4 +320,5 @@ def norm_over_ranks(norms: dict[Any, Tensor], order: float) -> Tensor:
             total = norm**order
             collectives.all_reduce(total, ReduceOp.SUM, group)
             totals.append(total ** (1 / order))
-    return vector_norm(stack(totals), order)
+    norm = vector_norm(stack(totals), order)
+    return as_part(norm, mesh, (Replicate(),) * mesh.ndim, norm.shape)

@@ -14,7 +14,7 @@ from ...ops.record import Op, bind
 from ...tensor import Array, Tensor, wrap
 from .. import collectives
 from ..memory import new_memory
-from ..reduce_op import ReduceOp
+from ..reductions import ReduceOp
 from ..world import get_rank, get_world_size
 from .placements import Partial, Placement, Shard, part_of
 

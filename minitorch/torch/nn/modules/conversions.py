@@ -9,6 +9,7 @@ from ... import __future__ as choices
 from ...autograd.modes import no_grad
 from ...dtypes import dtype as dtype_type
 from ...ops.conversion import destination
+from ...ops.creation import empty_like
 from ...tensor import Tensor
 from ...utils.swapping import swap_tensors
 
@@ -89,9 +90,7 @@ class Conversions:
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move the module to a device, with uninitialized memory."""
-        return self._apply(
-            lambda tensor: tensor.new_empty(tensor.shape, device=device), recurse=recurse
-        )
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
     def share_memory(self) -> Self:
         """Move the module to shared memory."""

@@ -67,7 +67,8 @@ def _norm_of_all(tensors: list[Tensor], order: float) -> Tensor:
         return norms[None]
     from ...distributed.tensor.dtensor import norm_over_ranks
 
-    return norm_over_ranks(norms, order)
+    mesh = next(t for t in tensors if hasattr(t, "device_mesh")).device_mesh
+    return norm_over_ranks(norms, order, mesh)
 
 
 @no_grad()

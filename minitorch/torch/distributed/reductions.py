@@ -24,11 +24,20 @@ class ReduceOp(Enum):
     BAND = 5
     BOR = 6
     BXOR = 7
+    PREMUL_SUM = 8
 
     def __str__(self) -> str:
         return f"RedOpType.{self.name}"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return f"<RedOpType.{self.name}: {self.value}>"
+
+
+class PremulSum:
+    """SUM of tensors that are multiplied by a factor first."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
 
 
 _NAMES = {"SUM": "SUM", "AVG": "SUM", "PRODUCT": "PROD"}
@@ -44,6 +53,8 @@ BITWISE = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 def check(op: Any, name: str, dtype: dtypes.dtype) -> None:
     """Refuse what Torch refuses: bits of fractions, an order of complex numbers."""
+    if op is ReduceOp.PREMUL_SUM:
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM without a factor, nor with Gloo")
     if not isinstance(op, ReduceOp):
         raise TypeError(
             f"{name}(): incompatible function arguments: expected a torch.distributed.ReduceOp, "
