@@ -225,7 +225,7 @@ def other_ranks(lib: Any, rank: int, folder: str) -> dict[str, Any]:
     checkpoint.load(state, checkpoint_id=f"{folder}.alone")
     parts = {name: plain(p.full_tensor()) for name, p in model.named_parameters()}
     model(lib.ones(2, 6)).sum()
-    gathered = [p.whole._array.strides for p in model._spread.parameters]
+    gathered = [p.whole._array.strides for p in model._sharded.parameters]
     return {
         "alone": plain(dict(saved["model"])),
         "spread": parts,

@@ -17,13 +17,13 @@ from .objects import all_gather_object
 from .world import get_rank, get_world_size
 
 
-def joined(tensors: Sequence[Tensor]) -> Tensor:
+def flatten(tensors: Sequence[Tensor]) -> Tensor:
     """A copy of tensors of one type and device, one after the other."""
     return wrap(np.concatenate([t._array.reshape(-1) for t in tensors]))
 
 
-def spread(values: Tensor, tensors: Sequence[Tensor]) -> None:
-    """Copy what `joined` has made back into tensors."""
+def unflatten(values: Tensor, tensors: Sequence[Tensor]) -> None:
+    """Copy what `flatten` has made back into tensors."""
     start = 0
     for tensor in tensors:
         size = tensor._array.size
@@ -56,7 +56,7 @@ def copy_from(tensors: Sequence[Tensor], group: Any, source: int = 0) -> None:
     for tensor in tensors:
         by_type.setdefault(tensor._array.dtype, []).append(tensor)
     for several in by_type.values():
-        values = joined(several)
+        values = flatten(several)
         broadcast(values, group=group, group_src=source)
         if get_rank(group) != source:
-            spread(values, several)
+            unflatten(values, several)

@@ -10,6 +10,7 @@ from typing import Any
 from .... import files
 from ...serialization import save as save_file
 from ...tensor import Tensor
+from ...utils._pytree import tree_map_only
 from .. import groups, world
 from ..objects import all_gather_object
 from ..tensor import DTensor
@@ -69,7 +70,7 @@ def async_save(
     **_: Any,
 ) -> Future[None]:
     """Copy a state now, and save the copy meanwhile; the result is a future. All ranks call this."""
-    copied = _copied(states_of(state_dict))
+    copied = tree_map_only(Tensor, lambda t: t.detach().clone(), states_of(state_dict))
     alone = no_dist or not world.is_initialized()
     group = None if alone else process_group or groups.new_group()
     pool = ThreadPoolExecutor(1)
@@ -169,14 +170,3 @@ def _remove_others(folder: Path, named: set[str]) -> None:
     for path in folder.glob(f"__*{SUFFIX}"):
         if path.name not in named:
             path.unlink(missing_ok=True)
-
-
-def _copied(state: Any) -> Any:
-    """A state whose tensors have memory of their own."""
-    if isinstance(state, Tensor):
-        return state.detach().clone()
-    if isinstance(state, dict):
-        return {key: _copied(value) for key, value in state.items()}
-    if isinstance(state, list):
-        return [_copied(value) for value in state]
-    return state

@@ -1,4 +1,4 @@
-"""Models whose parameters, gradients and optimizer's state are spread over the ranks."""
+"""Models whose parameters, gradients and optimizer's state are sharded over the ranks."""
 
 from .api import BackwardPrefetch as BackwardPrefetch
 from .api import CPUOffload as CPUOffload

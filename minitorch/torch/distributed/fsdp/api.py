@@ -8,7 +8,7 @@ from typing import Any
 
 
 class ShardingStrategy(Enum):
-    """What is spread. Gradients and the optimizer's state are with every choice, so memory is at most that of the choice."""
+    """What is sharded. Gradients and the optimizer's state are with every choice, so memory is at most that of the choice."""
 
     FULL_SHARD = auto()
     """Parameters are whole only while their module computes."""
@@ -58,7 +58,7 @@ class CPUOffload:
 
 
 class StateDictType(Enum):
-    """What a state has: whole tensors, or those that are spread."""
+    """What a state has: whole tensors, or those that are sharded."""
 
     FULL_STATE_DICT = auto()
     LOCAL_STATE_DICT = auto()
@@ -86,7 +86,7 @@ class LocalStateDictConfig(StateDictConfig):
 
 @dataclass
 class ShardedStateDictConfig(StateDictConfig):
-    """Tensors that are spread."""
+    """Tensors that are sharded."""
 
     _use_dtensor: bool = False
 
@@ -114,7 +114,7 @@ class LocalOptimStateDictConfig(OptimStateDictConfig):
 
 @dataclass
 class ShardedOptimStateDictConfig(OptimStateDictConfig):
-    """Tensors that are spread."""
+    """Tensors that are sharded."""
 
     _use_dtensor: bool = False
 

@@ -1,4 +1,4 @@
-"""`fully_shard(module)`: its parameters are spread over the ranks, and whole only while it computes.
+"""`fully_shard(module)`: its parameters are sharded over the ranks, and whole only while it computes.
 
 Call it for the parts of a model first (each block of a GPT), then for the model: what a part has is gathered with that part
 alone, so that a rank never has all of the model in memory.
@@ -17,7 +17,7 @@ from ...nn.modules.module import Module
 from ...nn.parallel.buckets import tensors_in
 from ...tensor import Tensor
 from ..tensor.dtensor import mesh_of
-from .parameters import ParameterGroup, Places, SpreadParameter
+from .parameters import ParameterGroup, Places, ShardedParameter
 
 
 @dataclass(frozen=True)
@@ -59,31 +59,31 @@ class UnshardHandle:
 class FSDPModule:
     """What `fully_shard` adds to a module's class."""
 
-    _spread: ParameterGroup
+    _sharded: ParameterGroup
     _reshard_after_forward: bool
 
     def unshard(self, async_op: bool = False) -> UnshardHandle | None:
         """Gather the whole parameters."""
-        self._spread.gather()
+        self._sharded.gather()
         return UnshardHandle() if async_op else None
 
     def reshard(self) -> None:
         """Give the memory of the whole parameters back."""
-        self._spread.release()
+        self._sharded.release()
 
     def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:  # fmt: skip
         """Whether backward averages gradients over the ranks; without, each rank accumulates its own."""
-        for each in self._spread_modules(recurse):
-            each._spread.syncs = requires_gradient_sync
+        for each in self._sharded_modules(recurse):
+            each._sharded.syncs = requires_gradient_sync
 
     def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
         """Whether whole parameters are given back between forward and backward."""
-        for each in self._spread_modules(recurse):
+        for each in self._sharded_modules(recurse):
             each._reshard_after_forward = reshard_after_forward
 
     def set_gradient_divide_factor(self, factor: float) -> None:
         """What the sum of the ranks' gradients is divided by, in the place of their number."""
-        self._spread.divisor = factor
+        self._sharded.divisor = factor
 
     def _unneeded(self, *args: Any, **kwargs: Any) -> None:
         """Accepted without effect: it changes when ranks exchange parameters, or how long these are kept, but no number."""
@@ -92,7 +92,7 @@ class FSDPModule:
     set_requires_all_reduce = set_is_last_backward = set_reshard_after_backward = _unneeded
     set_unshard_in_backward = set_post_optim_event = _unneeded
 
-    def _spread_modules(self, recurse: bool) -> Iterator[FSDPModule]:
+    def _sharded_modules(self, recurse: bool) -> Iterator[FSDPModule]:
         modules: Any = self.modules() if recurse else [self]  # type: ignore[attr-defined]
         return (each for each in modules if isinstance(each, FSDPModule))
 
@@ -107,7 +107,7 @@ def fully_shard(
     offload_policy: Any = None,
     ignored_params: set[Tensor] | None = None,
 ) -> Any:
-    """Spread a module's parameters over the ranks, but for those of parts that are spread already. Returns the module.
+    """Shard a module's parameters over the ranks, but for those of parts that are sharded already. Returns the module.
 
     Args:
         module: the same on every rank, or a list of modules
@@ -129,7 +129,7 @@ def fully_shard(
     on_gpu = any(p.is_cuda for p in module.parameters())
     if shard_placement_fn is not None or (isinstance(offload_policy, CPUOffloadPolicy) and on_gpu):
         raise NotImplementedError(
-            "fully_shard: parameters are spread by rows and stay on their device; leave out "
+            "fully_shard: parameters are sharded by rows and stay on their device; leave out "
             "shard_placement_fn and offload_policy"
         )
     if isinstance(module, FSDPModule):
@@ -143,25 +143,25 @@ def fully_shard(
     cls = type(module)
     module.__class__ = type(f"FSDP{cls.__name__}", (FSDPModule, cls), {})
     reshard = reshard_after_forward is None or bool(reshard_after_forward)
-    spread_parameters(module, ranks, mp_policy or MixedPrecisionPolicy(), reshard, ignored)
+    shard_parameters(module, ranks, mp_policy or MixedPrecisionPolicy(), reshard, ignored)
     return module
 
 
-def spread_parameters(module: Any, mesh: Any, policy: MixedPrecisionPolicy, reshard: bool, ignored: set[int]) -> None:  # fmt: skip
-    """Spread the parameters of an `FSDPModule` over a mesh of one dimension, and let them be whole while it computes."""
-    spread = [
-        SpreadParameter(name, parameter, places, mesh)
+def shard_parameters(module: Any, mesh: Any, policy: MixedPrecisionPolicy, reshard: bool, ignored: set[int]) -> None:  # fmt: skip
+    """Shard the parameters of an `FSDPModule` over a mesh of one dimension, and let them be whole while it computes."""
+    sharded = [
+        ShardedParameter(name, parameter, places, mesh)
         for name, parameter, places in _parameters(module)
         if id(parameter) not in ignored
     ]
-    module._spread = ParameterGroup(spread, mesh.get_group(0), policy)
+    module._sharded = ParameterGroup(sharded, mesh.get_group(0), policy)
     module._reshard_after_forward = reshard
     module.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
     module.register_forward_hook(_after)
 
 
 def _parameters(module: Module) -> Iterator[tuple[str, Any, Places]]:
-    """Names, parameters and where they are, of all parts that are not spread already."""
+    """Names, parameters and where they are, of all parts that are not sharded already."""
     found: dict[int, tuple[str, Any, Places]] = {}
     stack: list[tuple[str, Any]] = [("", module)]
     while stack:
@@ -183,27 +183,27 @@ def _parameters(module: Module) -> Iterator[tuple[str, Any, Places]]:
 
 def _before(module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
     """Gather the parameters before a module computes."""
-    spread = module._spread
-    spread.gather()
-    kind = spread.policy.param_dtype
-    if kind is None or not spread.policy.cast_forward_inputs:
+    sharded = module._sharded
+    sharded.gather()
+    kind = sharded.policy.param_dtype
+    if kind is None or not sharded.policy.cast_forward_inputs:
         return args, kwargs
     return _cast(args, kind), _cast(kwargs, kind)
 
 
 def _after(module: Any, args: Any, output: Any) -> Any:
     """Give the parameters back, and let them come again before backward."""
-    spread = module._spread
-    if spread.policy.output_dtype is not None:
-        output = _cast(output, spread.policy.output_dtype)
+    sharded = module._sharded
+    if sharded.policy.output_dtype is not None:
+        output = _cast(output, sharded.policy.output_dtype)
     differentiated = [t for t in tensors_in(output) if t.requires_grad]
     if differentiated and modes.grad:
         for tensor in differentiated:
-            tensor.register_hook(spread.begin_backward)
+            tensor.register_hook(sharded.begin_backward)
     if module._reshard_after_forward or not differentiated:
-        spread.release()
+        sharded.release()
     else:
-        spread.hide()
+        sharded.hide()
     return output
 
 

@@ -1,6 +1,6 @@
 """`FullyShardedDataParallel(module)`: `fully_shard` in its first form, a module around the module.
 
-Parameters are spread one by one, by rows, as `use_orig_params=True` has them: there is no flat parameter.
+Parameters are sharded one by one, by rows, as `use_orig_params=True` has them: there is no flat parameter.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .api import (
     StateDictType,
 )
 from .api import BackwardPrefetch as BackwardPrefetch
-from .fully_shard import FSDPModule, MixedPrecisionPolicy, spread_parameters
+from .fully_shard import FSDPModule, MixedPrecisionPolicy, shard_parameters
 from .wrap import wrap_parts
 
 _CONFIGS: dict[StateDictType, tuple[type[StateDictConfig], type[OptimStateDictConfig]]] = {
@@ -51,7 +51,7 @@ _CONFIGS: dict[StateDictType, tuple[type[StateDictConfig], type[OptimStateDictCo
 
 
 class FullyShardedDataParallel(FSDPModule, ModuleWrapper):
-    """A module whose parameters, gradients and optimizer's state are spread over the ranks.
+    """A module whose parameters, gradients and optimizer's state are sharded over the ranks.
 
     Parameters are whole only while the module computes. An optimizer is made after the module is wrapped.
 
@@ -113,9 +113,9 @@ class FullyShardedDataParallel(FSDPModule, ModuleWrapper):
         self.process_group = ranks.get_group(0)
         self._settings = _settings(StateDictType.FULL_STATE_DICT, None, None)
         reshard = self.sharding_strategy not in KEEPS_WHOLE
-        spread_parameters(self, ranks, self._policy(outermost=True), reshard, ignored)
+        shard_parameters(self, ranks, self._policy(outermost=True), reshard, ignored)
         for part in self.fsdp_modules(module):
-            part._spread.policy = part._policy(outermost=False)
+            part._sharded.policy = part._policy(outermost=False)
         if self.mixed_precision.buffer_dtype is not None:
             for buffer in module.buffers():
                 if buffer.is_floating_point():
@@ -176,7 +176,7 @@ class FullyShardedDataParallel(FSDPModule, ModuleWrapper):
         if rank0_only and writeback:
             raise NotImplementedError("writeback=True and rank0_only=True is not supported")
         if with_grads:
-            raise NotImplementedError("summon_full_params: gradients stay spread; `p.grad.full_tensor()` gathers one")  # fmt: skip
+            raise NotImplementedError("summon_full_params: gradients stay sharded; `p.grad.full_tensor()` gathers one")  # fmt: skip
         parts = FullyShardedDataParallel.fsdp_modules(module)[: None if recurse else 1]
         for part in parts:
             part.unshard()
@@ -186,7 +186,7 @@ class FullyShardedDataParallel(FSDPModule, ModuleWrapper):
         finally:
             for part in parts:
                 if writeback:
-                    part._spread.write_back()
+                    part._sharded.write_back()
                 part.reshard()
                 part.plain_names = False
 
@@ -312,7 +312,7 @@ def _is_left_out(config: Any, group: Any) -> bool:
 
 
 def _as_configured(module: Any, state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """Whole tensors in a state, or spread ones, or this rank's parts."""
+    """Whole tensors in a state, or sharded ones, or this rank's parts."""
     kind, config = module._settings.state_dict_type, module._settings.state_dict_config
     for name in [n for n in state if n.startswith(prefix)]:
         value = state[name]

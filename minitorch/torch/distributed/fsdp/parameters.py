@@ -1,4 +1,4 @@
-"""The parameters of one module that is spread: gathered when it computes, given back when it has.
+"""The parameters of one module that is sharded: gathered when it computes, given back when it has.
 
 Between its computations each rank has some rows of each parameter. `gather` brings all rows together in one message; the
 tensors that the module then sees stay the same objects, only their memory comes and goes. When all gradients are
@@ -25,7 +25,7 @@ from ..world import get_world_size
 Places = list[tuple[Module, str]]
 
 
-class SpreadParameter:
+class ShardedParameter:
     """One parameter: this rank's rows of it, and the whole while its module computes."""
 
     def __init__(self, name: str, whole: Parameter, places: Places, mesh: Any) -> None:
@@ -97,7 +97,7 @@ class SpreadParameter:
 class ParameterGroup:
     """The parameters that are gathered, and whose gradients are averaged, together."""
 
-    def __init__(self, parameters: Sequence[SpreadParameter], group: Any, policy: Any) -> None:
+    def __init__(self, parameters: Sequence[ShardedParameter], group: Any, policy: Any) -> None:
         self.parameters, self.group, self.policy = list(parameters), group, policy
         self.gathered = True
         self.waiting: set[int] = set()  # parameters whose gradients have not come

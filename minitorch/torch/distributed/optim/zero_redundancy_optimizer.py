@@ -11,9 +11,10 @@ from typing import Any
 
 from ...optim.optimizer import Closure, Group, Optimizer, ParamsT, _fitted
 from ...tensor import Tensor
+from ...utils._pytree import tree_map_only
 from .. import collectives
 from ..algorithms.join import Join, Joinable, JoinHook, _JoinConfig
-from ..flat import joined, spread
+from ..flat import flatten, unflatten
 from ..objects import gather_object
 from ..world import get_global_rank, get_rank, get_world_size, group
 
@@ -94,7 +95,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         sent = []
         for tensors in self._by_owner_and_type():
             rank = self._owner[id(tensors[0])]
-            values = joined(tensors)
+            values = flatten(tensors)
             work = collectives.broadcast(
                 values, group=self.process_group, group_src=rank, async_op=True
             )
@@ -102,7 +103,7 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         for work, rank, values, tensors in sent:
             work.wait()
             if rank != self.rank:
-                spread(values, tensors)
+                unflatten(values, tensors)
 
     def _by_owner_and_type(self) -> list[list[Tensor]]:
         found: dict[Any, list[Tensor]] = {}
@@ -137,7 +138,8 @@ class ZeroRedundancyOptimizer(Optimizer, Joinable):
         for whole, own in zip(self.param_groups, self.optim.param_groups, strict=True):
             _copy_options(whole, own)
         places = {id(p): i for i, p in enumerate(self._all())}
-        mine = {places[id(p)]: _on_cpu(state) for p, state in self.optim.state.items()}
+        kept = {places[id(p)]: state for p, state in self.optim.state.items()}
+        mine = tree_map_only(Tensor, lambda t: t.detach().cpu(), kept)
         here = self.rank == to
         parts: Any = [None] * self.world_size if here else None
         gather_object(mine, parts, group=self.process_group, group_dst=to)
@@ -192,12 +194,3 @@ def _copy_options(source: Group, target: Group) -> None:
     """Give a group the options of another, but for the parameters."""
     names = ("params", "param_names")
     target.update({name: value for name, value in source.items() if name not in names})
-
-
-def _on_cpu(state: Any) -> Any:
-    """A state whose tensors are in main memory."""
-    if isinstance(state, Tensor):
-        return state.detach().cpu()
-    if isinstance(state, dict):
-        return {name: _on_cpu(value) for name, value in state.items()}
-    return state

@@ -15,8 +15,9 @@ from ....futures import Future
 from ....ops.joining import stack
 from ....ops.linalg.factorizations import qr
 from ....ops.random import randn
-from ....tensor import Tensor, wrap
+from ....tensor import Tensor
 from ... import collectives, world
+from ...flat import flatten, unflatten
 from .default_hooks import allreduce_hook
 
 
@@ -138,8 +139,6 @@ def _average(tensors: list[Any], group: Any) -> None:
     """Average tensors over the ranks, in one message."""
     if not tensors:
         return
-    joined = wrap(np.concatenate([t._array.reshape(-1) for t in tensors]))
-    collectives.all_reduce(joined, group=group)
-    joined.div_(world.get_world_size(group))
-    for tensor, part in zip(tensors, joined.split([t.numel() for t in tensors]), strict=True):
-        tensor.copy_(part.view(tensor.shape))
+    flat = flatten(tensors)
+    collectives.all_reduce(flat, group=group)
+    unflatten(flat.div_(world.get_world_size(group)), tensors)
