@@ -32,6 +32,7 @@ SECTIONS = (
 )  # fmt: skip
 
 _AS_IT_IS = "returns its argument, with a warning"
+_PYTHON = "runs the Python that it was given, with a warning; its code is what a file gets"
 _NOTED = "the wish is noted; it changes nothing here"
 PARTLY: dict[str, dict[str, str]] = {
     "torch": {
@@ -48,21 +49,15 @@ PARTLY: dict[str, dict[str, str]] = {
         "to_sparse": "coordinates only, no compressed rows or columns",
     },
     "torch.jit": {
-        "script": _AS_IT_IS,
-        "trace": _AS_IT_IS,
+        "script": _PYTHON,
+        "trace": _PYTHON,
         "script_if_tracing": _AS_IT_IS,
         "ignore": "marks nothing: all functions run as Python",
         "unused": "marks nothing: all functions run as Python",
-        "export": "marks nothing: all functions run as Python",
         "is_tracing": "always False: nothing is compiled",
         "optimized_execution": _NOTED,
-        "save": "refuses: there are no compiled modules",
-        "load": "refuses: there are no compiled modules",
-        "ScriptModule": "no module is one",
-        "RecursiveScriptModule": "no module is one",
-        "TopLevelTracedModule": "no module is one",
-        "TracedModule": "no module is one",
-        "trace_module": _AS_IT_IS,
+        "save": "PyTorch reads traced modules if all their operations have names in Torch; scripted ones are read here",
+        "trace_module": _PYTHON,
         "freeze": _AS_IT_IS,
         "interface": _AS_IT_IS,
         "optimize_for_inference": _AS_IT_IS,

@@ -125,17 +125,6 @@ def test_a_class_of_tensors_prints_its_name():
     assert text(torch) == text(pytorch)
 
 
-def test_what_compiled_files_and_quantization_are_here_is_said():
-    with pytest.warns(torch.jit.PassThroughWarning, match="script"):
-        scripted = torch.jit.script(torch.nn.Linear(2, 2))
-    with pytest.raises(NotImplementedError, match=r"state_dict"):
-        torch.jit.save(scripted, "x")
-    with pytest.raises(AttributeError, match=r"torch\.export"):
-        scripted.save("x")
-    with pytest.raises(AttributeError, match="fake_quantize"):
-        _ = torch.ao.quantization.prepare
-
-
 FAKE_QUANTIZED = {
     "numbers": lambda t, x: t.fake_quantize_per_tensor_affine(x, 0.1, 1, -8, 7),
     "tensors": lambda t, x: t.fake_quantize_per_tensor_affine(x, t.tensor(0.1), t.tensor(1, dtype=t.int32), -8, 7),

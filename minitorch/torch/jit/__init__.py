@@ -1,10 +1,12 @@
-"""Torch's `jit` as a pass-through: functions and modules run as the Python they are.
+"""Torch's `jit`: scripted and traced functions and modules run as the Python they are, and can be saved with their code.
 
-Each name says so once, by a warning of the class `PassThroughWarning`.
+`script` and `trace` say so once, by a warning of the class `PassThroughWarning`. `load` reads what `save` or PyTorch has written.
 """
 
 from __future__ import annotations
 
+import functools
+import types
 import typing
 import warnings
 from collections.abc import Callable, Iterator
@@ -12,6 +14,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..futures import Future
+from ..nn.modules.module import Module
+from .archive import RecursiveScriptModule as RecursiveScriptModule
+from .archive import ScriptModule as ScriptModule
+from .archive import load as load
+from .archive import scripted
 
 
 class PassThroughWarning(UserWarning):
@@ -27,17 +34,48 @@ def _say(name: str) -> None:
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a function, class or module as it is, and say so."""
+    """A function or module that runs as it is and can be saved, and say so; a class as it is."""
     _say("script")
-    return obj
+    return _wrapped(obj, None)
 
 
 def trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Return a function or module as it is, after calling it once on the examples, and say so."""
+    """A function or module that runs as it is, after calling it once on the examples; saved, it is what it computes for them."""
     _say("trace")
-    if example_inputs is not None:
-        func(*(example_inputs if type(example_inputs) is tuple else (example_inputs,)))
-    return func
+    if example_inputs is None:
+        return func
+    examples = example_inputs if type(example_inputs) is tuple else (example_inputs,)
+    func(*examples)
+    return _wrapped(func, examples)
+
+
+class ScriptFunction:
+    """A function that can be saved with its code; it runs as the Python that it is."""
+
+    def __init__(self, fn: Callable[..., Any], examples: Any = None) -> None:
+        functools.update_wrapper(self, fn)
+        self.script_function, self.script_examples = fn, examples
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.script_function(*args, **kwargs)
+
+    save, code = ScriptModule.save, ScriptModule.code
+
+
+def _wrapped(obj: Any, examples: Any) -> Any:
+    """A function as a `ScriptFunction`, a module as one of a class of its own, with the same attributes."""
+    if isinstance(obj, Module) and not isinstance(obj, RecursiveScriptModule):
+        return scripted(obj, ScriptModule if examples is None else TopLevelTracedModule, examples)
+    if isinstance(obj, types.FunctionType):
+        return ScriptFunction(obj, examples)
+    return obj
+
+
+def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+    """Write what `script`, `trace` or `load` gave to a file, which `load` reads."""
+    from .saving import save as write  # on first need: it loads `torch.export`
+
+    write(m, f, _extra_files)
 
 
 def ignore(fn: Any = None, **kwargs: Any) -> Any:
@@ -45,7 +83,13 @@ def ignore(fn: Any = None, **kwargs: Any) -> Any:
     return (lambda f: f) if fn is None or fn in (True, False) else fn
 
 
-unused = export = ignore
+unused = ignore
+
+
+def export(fn: Any) -> Any:
+    """Mark a method that is saved beside `forward`."""
+    fn._exported = True
+    return fn
 
 
 def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,24 +125,6 @@ def optimized_execution(should_optimize: bool) -> Iterator[None]:
     yield
 
 
-_FILES = (
-    "write weights by torch.save(model.state_dict(), file), and whole programs by torch.export.save or torch.onnx.export, "
-    "with the library that has them"
-)
-
-
-def save(m: Any, f: Any, **_: Any) -> None:
-    """Refuse: there are no compiled modules to save."""
-    raise NotImplementedError(f"torch.jit.save is not supported by minitorch.torch: {_FILES}")
-
-
-def load(f: Any, map_location: Any = None, **_: Any) -> Any:
-    """Refuse: there are no compiled modules to load."""
-    raise NotImplementedError(
-        f"torch.jit.load is not supported by minitorch.torch, which reads no TorchScript: {_FILES}"
-    )
-
-
 Final = typing.Final
 
 
@@ -120,15 +146,11 @@ class TracerWarning(Warning):
     """A warning of a trace: none is given."""
 
 
-class ScriptModule:
-    """Exists to be asked about: no module is one."""
+class TopLevelTracedModule(ScriptModule):
+    """A traced module."""
 
 
-class ScriptFunction:
-    """Exists to be asked about: no function is one."""
-
-
-RecursiveScriptModule = TracedModule = TopLevelTracedModule = ScriptModule
+TracedModule = TopLevelTracedModule
 
 
 class Attribute(typing.NamedTuple):
@@ -139,11 +161,12 @@ class Attribute(typing.NamedTuple):
 
 
 def trace_module(mod: Any, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-    """Return a module as it is, after calling its methods once on the examples, and say so."""
+    """A module as `trace` gives it, after calling its methods once on the examples; a file has `forward` only."""
     _say("trace_module")
-    for method, example in inputs.items():
-        getattr(mod, method)(*(example if type(example) is tuple else (example,)))
-    return mod
+    examples = {n: e if type(e) is tuple else (e,) for n, e in inputs.items()}
+    for method, example in examples.items():
+        getattr(mod, method)(*example)
+    return _wrapped(mod, examples.get("forward"))
 
 
 def freeze(mod: Any, *args: Any, **kwargs: Any) -> Any:

@@ -182,7 +182,7 @@ def _load_opened(file: BinaryIO, read: _Reader, map_location: MapLocation, mappe
         return load_legacy(memoryview(file.read()), read, map_location)
     with ArchiveReader(file) as archive:
         if "constants.pkl" in archive:
-            raise RuntimeError("the file is a TorchScript archive, which torch.load cannot read")
+            raise RuntimeError("the file is a TorchScript archive: torch.jit.load reads it")
         pages = map_file(file.fileno(), 0, access=ACCESS_COPY) if mapped else None
 
         def read_storage(key: str, size: int) -> Any:

@@ -30,6 +30,10 @@ _LOCAL_HEADER = 30  # bytes before the name
 _ZIP64_EXTRA = 20
 _PADDING_ID = b"FB"
 _NUMBER = 16  # bytes of the largest number
+_TEXT, _TEXT_RATIO = (
+    16 << 20,
+    20,
+)  # what a compressed record may unpack to: bytes, and times its size
 
 
 class ArchiveWriter:
@@ -92,7 +96,7 @@ class ArchiveReader:
         ) as error:
             raise damaged(f"it has no readable list of contents ({error})") from None
         members = self._zip.infolist()
-        if sum(member.file_size for member in members) > self._size:
+        if sum(member.compress_size for member in members) > self._size:
             raise damaged("its records overlap, or are larger together than the file")
         names = self._zip.namelist()
         pickles = [name for name in names if name.count("/") == 1 and name.endswith("/data.pkl")]
@@ -122,6 +126,21 @@ class ArchiveReader:
         if info.CRC and zlib.crc32(memory) != info.CRC:  # 0: saved without checksums
             raise damaged(f"the checksum of its record {name} is wrong")
         return memory
+
+    def read_text(self, name: str) -> str:
+        """A record as text; it may be compressed, but not by more than text can be."""
+        info = self._zip.NameToInfo.get(self._prefix + name)
+        if info is None or info.compress_type == zipfile.ZIP_STORED:
+            return self.read(name).tobytes().decode()
+        limit = _TEXT + _TEXT_RATIO * info.compress_size
+        try:
+            with self._zip.open(info) as record:
+                text = record.read(limit + 1)
+        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+            raise damaged(f"its record {name} cannot be unpacked ({error})") from None
+        if len(text) > limit:
+            raise damaged(f"its record {name} unpacks to more than {limit} bytes")
+        return text.decode()
 
     def map(self, name: str, mapped: mmap) -> Array:
         """The bytes of a record as part of the mapped file, or a copy if numbers would lie askew."""

@@ -14,6 +14,9 @@ from ..tensor import Size, Tensor
 from . import rebuild
 from .names import HERE, STORAGE_TYPES, torch_name
 
+SCRIPTED = "__torch__"
+"""The package of classes that a TorchScript file defines."""
+
 _PLAIN = {bool, int, float, str, bytes, tuple, list, dict, type(None)}
 
 
@@ -83,7 +86,10 @@ class _NamesAsTorch:
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         full = torch_name(obj)
-        if full is None and str(getattr(obj, "__module__", "")).startswith(HERE + "."):
+        module = str(getattr(obj, "__module__", ""))
+        if full is None and module.partition(".")[0] == SCRIPTED:
+            full = f"{module}.{obj.__name__}"
+        if full is None and module.startswith(HERE + "."):
             full = f"{obj.__module__}.{name or obj.__qualname__}".replace(HERE, "torch", 1)
         if full is None:
             super().save_global(obj, name)  # type: ignore[misc]

@@ -1,0 +1,286 @@
+"""What the code of a TorchScript file may call: Torch's operations by name, and functions of plain values.
+
+There is no way from here to anything else: a name that is in neither table is an error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes, environment
+from ..autograd.graph import modes
+from ..device import device
+from ..library import _ATEN, _aten_function
+from ..nn import functional
+from ..ops import FUNCTIONS
+from ..tensor import Tensor
+
+HERE = __name__.removesuffix(".jit.calls")
+_OUTSIDE = frozenset(("from_file", "from_numpy", "frombuffer", "share_memory_", "numpy", "tofile", "apply_", "map_", "map2_"))  # fmt: skip
+"""Functions of Torch's that reach files, other memory or Python."""
+
+_CODES = [
+    "uint8",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+    "complex32",
+    "complex64",
+    "complex128",
+    "bool",
+    "qint8",
+    "quint8",
+    "qint32",
+    "bfloat16",
+]
+FORMATS = (
+    environment.contiguous_format, environment.preserve_format,
+    environment.channels_last, environment.channels_last_3d,
+)  # fmt: skip
+_REDUCTIONS = ("none", "mean", "sum")
+_BY_PLACE = {
+    "softmax": ("input", "dim", "dtype"),
+    "log_softmax": ("input", "dim", "dtype"),
+    "mse_loss": ("input", "target", "reduction"),
+    "l1_loss": ("input", "target", "reduction"),
+    "soft_margin_loss": ("input", "target", "reduction"),
+    "smooth_l1_loss": ("input", "target", "reduction", "beta"),
+    "huber_loss": ("input", "target", "reduction", "delta"),
+    "binary_cross_entropy": ("input", "target", "weight", "reduction"),
+    "nll_loss": ("input", "target", "weight", "reduction", "ignore_index"),
+    "nll_loss2d": ("input", "target", "weight", "reduction", "ignore_index"),
+    "nll_loss_nd": ("input", "target", "weight", "reduction", "ignore_index"),
+}
+"""Operations whose arguments stand in another order, or for other values, than those of the function here."""
+
+
+class ScriptError(RuntimeError):
+    """Code of a file, or of a program, that this library cannot run."""
+
+
+def dtype_of(code: Any) -> Any:
+    """The dtype that a number stands for in files."""
+    if isinstance(code, int):
+        return dtypes.NAMES[_CODES[code]]
+    return code
+
+
+def code_of(dtype: Any) -> int:
+    """The number that stands for a dtype in files."""
+    return _CODES.index(dtype.name)
+
+
+# --- Tensors -------------------------------------------------------------------------------------------------
+
+
+def operation(name: str) -> Callable[..., Any]:
+    """The function for one of Torch's operations; ScriptError if there is none."""
+    found = _SPECIAL.get(name)
+    if found is None and name not in _OUTSIDE and not name.startswith("__"):
+        known = name in FUNCTIONS or name in _ATEN or not name.startswith("_")
+        found = _aten_function(name.removesuffix("_nd")) if known else None
+    if not callable(found) or isinstance(found, type) or inspect.ismodule(found):
+        raise ScriptError(f"the code calls torch.{name}, which minitorch.torch does not have")
+    return found
+
+
+def call_operation(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    """Perform one of Torch's operations as a file writes it: with numbers for types, formats and reductions."""
+    fn = operation(name)
+    if name in _BY_PLACE:
+        kwargs = {**dict(zip(_BY_PLACE[name], args, strict=False)), **kwargs}
+        args = ()
+        if "reduction" in kwargs and not isinstance(kwargs["reduction"], str):
+            kwargs["reduction"] = _REDUCTIONS[kwargs["reduction"]]
+        if "loss" in name or name == "binary_cross_entropy":
+            fn = getattr(functional, name.removesuffix("_nd").removesuffix("2d"))
+    options = {k: _OPTIONS[k](v) if k in _OPTIONS else v for k, v in kwargs.items()}
+    options = {k: v for k, v in options.items() if k not in ("layout", "pin_memory")}
+    return fn(*args, **options)
+
+
+def _format(code: Any) -> Any:
+    return FORMATS[code] if isinstance(code, int) else code
+
+
+_OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "dtype": dtype_of,
+    "memory_format": _format,
+    "device": lambda value: value,
+}
+
+
+def _convolution(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
+    output_padding: Any, groups: int, *_: Any,
+) -> Tensor:  # fmt: skip
+    dims = weight.ndim - 2
+    if transposed:
+        fn = getattr(functional, f"conv_transpose{dims}d")
+        return fn(input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return getattr(functional, f"conv{dims}d")(
+        input, weight, bias, stride, padding, dilation, groups
+    )
+
+
+def _to(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+    """Of a tensor, a dtype, or a device and a dtype; options that follow are flags of copying."""
+    if args and isinstance(args[0], Tensor):
+        return input.to(args[0])
+    places = [a for a in args if type(a) is not bool and a is not None]
+    kinds = [dtype_of(a) for a in places if isinstance(a, int)]
+    where = [a for a in places if not isinstance(a, int)]
+    return input.to(device=device or next(iter(where), None), dtype=dtype or next(iter(kinds), None))  # fmt: skip
+
+
+def _size(input: Any, dim: int | None = None) -> Any:
+    return list(input.shape) if dim is None else input.shape[dim]
+
+
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "_convolution": _convolution,
+    "to": _to,
+    "size": _size,
+    "stride": lambda input, *dim: list(input.stride()) if not dim else input.stride(*dim),
+    "dim": lambda input: input.ndim,
+    "len": len,
+    "is_autocast_enabled": lambda *_: False,
+    "is_grad_enabled": lambda: modes.grad,
+    "device": lambda *args: device(*args),
+    "tensor": FUNCTIONS["tensor"],
+    "Int": int,
+    "Float": float,
+    "Bool": bool,
+    "IntImplicit": int,
+    "FloatImplicit": float,
+    "ScalarImplicit": lambda value: value.item() if isinstance(value, Tensor) else value,
+    "__and__": operator.and_,
+    "__or__": operator.or_,
+    "__xor__": operator.xor,
+    "__is__": operator.is_,
+    "__isnot__": operator.is_not,
+    "contiguous": lambda input, memory_format=0: input.contiguous(
+        memory_format=_format(memory_format)
+    ),
+    "im2col": functional.unfold,
+    "col2im": functional.fold,
+    "mish_": lambda input: functional.mish(input, inplace=True),
+    "silu_": lambda input: functional.silu(input, inplace=True),
+    "hardswish_": lambda input: functional.hardswish(input, inplace=True),
+    "hardsigmoid_": lambda input: functional.hardsigmoid(input, inplace=True),
+    "gelu": lambda input, approximate="none": functional.gelu(input, approximate=approximate),
+    **{
+        f"{kind}_pad{n}d": lambda input, pad, mode=kind: functional.pad(
+            input, pad, {"replication": "replicate", "reflection": "reflect"}[mode]
+        )
+        for kind in ("reflection", "replication")
+        for n in (1, 2, 3)
+    },
+}
+
+PRIM: dict[str, Callable[..., Any]] = {
+    **{n: operator.attrgetter(n) for n in ("is_cuda", "is_cpu", "is_nested", "is_quantized", "is_sparse", "is_mkldnn", "is_meta", "requires_grad")},
+    "dtype": lambda input: code_of(input.dtype),
+    "device": lambda input: input.device,
+    "layout": lambda input: 0,
+    "data": lambda input: input.detach(),
+    "shape": _size,
+    "ndim": lambda input: input.ndim,
+    "NumToTensor": FUNCTIONS["tensor"],
+    "unchecked_unwrap_optional": lambda value: value,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "type": lambda where: where.type,
+}  # fmt: skip
+"""Functions of `ops.prim`."""
+
+
+# --- Plain values --------------------------------------------------------------------------------------------
+
+
+def _in_place(change: Callable[..., Any]) -> Callable[..., Any]:
+    def call(target: Any, *args: Any) -> Any:
+        change(target, *args)
+        return target
+
+    return call
+
+
+def format_text(text: str, *values: Any) -> str:
+    """A text with values in place of braces; attributes of values are never looked at."""
+    parts = text.split("{}")
+    filled = [str(v) for v in values[: len(parts) - 1]] + ["{}"] * (len(parts) - 1 - len(values))
+    return "".join(a + b for a, b in zip(parts, [*filled, ""], strict=True))
+
+
+VALUES: dict[str, Callable[..., Any]] = {
+    **{n: getattr(operator, n) for n in ("add", "sub", "mul", "floordiv", "mod", "neg", "eq", "ne", "lt", "le", "gt", "ge") if n != "floordiv"},
+    **{n: getattr(math, n) for n in "sqrt exp log log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil erf gamma lgamma fabs isnan isinf isfinite".split()},  # noqa: SIM905
+    "div": operator.truediv,
+    "floordiv": operator.floordiv,
+    "floor_divide": operator.floordiv,
+    "remainder": operator.mod,
+    "pow": operator.pow,
+    "__not__": operator.not_,
+    "__contains__": operator.contains,
+    "__getitem__": operator.getitem,
+    "_set_item": _in_place(operator.setitem),
+    "Delete": operator.delitem,
+    "__derive_index": lambda index, start, step: start + index * step,
+    "__range_length": lambda start, end, step: len(range(start, end, step)),
+    "warn": lambda *_, **__: None,
+    "round": round,
+    "abs": abs,
+    "len": len,
+    "list": list,
+    "dict": dict,
+    "str": str,
+    "sorted": sorted,
+    "sum": sum,
+    "all": all,
+    "any": any,
+    "min": min,
+    "max": max,
+    "ord": ord,
+    "chr": chr,
+    "slice": lambda values, start=None, end=None, step=1: values[start:end:step],
+    "append": _in_place(list.append),
+    "extend": _in_place(lambda target, values: target.extend(values)),
+    "insert": lambda target, place, value: target.insert(place, value),
+    "reverse": lambda target: target.reverse(),
+    "sort": lambda target, reverse=False: target.sort(reverse=reverse),
+    "clear": lambda target: target.clear(),
+    "copy": lambda target: target.copy(),
+    "count": lambda target, value: target.count(value),
+    "pop": lambda target, *at: target.pop(*at),
+    "keys": lambda target: list(target.keys()),
+    "values": lambda target: list(target.values()),
+    "items": lambda target: list(target.items()),
+    "get": lambda target, key, default=None: target.get(key, default),
+    "update": lambda target, other: target.update(other),
+    "format": format_text,
+    **{n: getattr(str, n) for n in "join split strip lower upper startswith endswith replace find isdigit".split()},  # noqa: SIM905
+}  # fmt: skip
+"""Functions of numbers, texts, lists and dicts, by Torch's names and as methods."""
+
+BUILTINS: dict[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (int, float, bool, str, len, range, list, tuple, dict, min, max, abs, sum, sorted, round, enumerate, zip, any, all, reversed, print)},
+}  # fmt: skip
+
+
+def call_torch(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+    """`torch.name(...)` as a file writes it: of plain values, or of tensors."""
+    if name in VALUES and args:
+        plain = not any(isinstance(a, Tensor) for a in (*args, *kwargs.values()))
+        if isinstance(args[0], (list, dict, str)) or plain:
+            return VALUES[name](*args, **kwargs)
+    return call_operation(name, args, kwargs)
