@@ -82,8 +82,14 @@ from .environment import legacy_contiguous_format as legacy_contiguous_format
 from .environment import memory_format as memory_format
 from .environment import nan as nan
 from .environment import newaxis as newaxis
+from .environment import per_channel_affine as per_channel_affine
+from .environment import per_channel_affine_float_qparams as per_channel_affine_float_qparams
+from .environment import per_channel_symmetric as per_channel_symmetric
+from .environment import per_tensor_affine as per_tensor_affine
+from .environment import per_tensor_symmetric as per_tensor_symmetric
 from .environment import pi as pi
 from .environment import preserve_format as preserve_format
+from .environment import qscheme as qscheme
 from .environment import set_default_device as set_default_device
 from .environment import set_default_tensor_type as set_default_tensor_type
 from .environment import set_deterministic_debug_mode as set_deterministic_debug_mode
@@ -130,7 +136,7 @@ _check_methods()
 
 _LATER = frozenset(
     ("_C", "__config__", "__future__", "_dynamo", "_inductor", "_tensor", "_tensor_str", "_utils", "ao", "distributed", "distributions", "export", "func",
-     "functional", "futures", "fx", "hub", "jit", "library", "masked", "nested", "onnx", "optim", "overrides", "profiler", "quasirandom", "return_types", "signal", "sparse", "testing",
+     "functional", "futures", "fx", "hub", "jit", "library", "masked", "nested", "onnx", "optim", "overrides", "profiler", "quantization", "quasirandom", "return_types", "signal", "sparse", "testing",
      "torch_version", "types", "xpu")
 )  # fmt: skip
 """Modules that load when they are first asked for."""
@@ -138,7 +144,8 @@ _LATER = frozenset(
 _NAMES_LATER = {
     "Event": "accelerator", "Future": "futures", "PyTorchFileReader": "serialization.streams",
     "PyTorchFileWriter": "serialization.streams", "ScriptModule": "_C", "Stream": "accelerator",
-    "TensorType": "_C", "vmap": "func",
+    "TensorType": "_C", "dequantize": "quantized_tensor", "quantize_per_channel": "quantized_tensor",
+    "quantize_per_tensor": "quantized_tensor", "quantize_per_tensor_dynamic": "quantized_tensor", "vmap": "func",
 }  # fmt: skip
 """Names that few programs ask for, and the modules that have them."""
 

@@ -43,6 +43,19 @@ class layout(memory_format):  # noqa: N801
         return by_name, (repr(self),)
 
 
+class qscheme(memory_format):  # noqa: N801
+    """How the whole numbers of a quantized tensor are to be read."""
+
+    def __reduce__(self) -> str:
+        return self.name  # a name of this file: one object for each
+
+
+per_tensor_affine = qscheme("per_tensor_affine")
+per_tensor_symmetric = qscheme("per_tensor_symmetric")
+per_channel_affine = qscheme("per_channel_affine")
+per_channel_symmetric = qscheme("per_channel_symmetric")
+per_channel_affine_float_qparams = qscheme("per_channel_affine_float_qparams")
+
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

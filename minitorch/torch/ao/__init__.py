@@ -5,6 +5,6 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name == "quantization":
+    if name in ("nn", "quantization"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,8 @@
 """Building blocks of networks."""
 
+from importlib import import_module
+from typing import Any
+
 from . import attention as attention
 from . import common_types as common_types
 from . import functional as functional
@@ -178,3 +181,9 @@ from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer
 from .parameter import UninitializedParameter as UninitializedParameter
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("intrinsic", "qat", "quantized"):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,7 +16,7 @@ from pickle import UnpicklingError
 from reprlib import repr as brief
 from typing import Any
 
-from .. import dtypes
+from .. import dtypes, environment
 from ..device import device
 from ..storage import UntypedStorage
 from ..tensor import Size, Tensor
@@ -29,18 +29,21 @@ HERE = __name__.removesuffix(".serialization.names")
 class StorageType:
     """The old class of a storage, such as `torch.FloatStorage`: a name for its dtype."""
 
-    def __init__(self, dtype: dtypes.dtype) -> None:
+    def __init__(self, dtype: dtypes.dtype, name: str = "") -> None:
         self.dtype = dtype
-        self.name = dtype.type_name.replace("Tensor", "Storage")
+        self.name = name or dtype.type_name.replace("Tensor", "Storage")
 
 
 _YOUNG = (dtypes.uint16, dtypes.uint32, dtypes.uint64)  # whose storages are bytes in every file
 STORAGE_TYPES: dict[dtypes.dtype, StorageType] = {
     d: StorageType(d) for d in dtypes.ALL if d not in _YOUNG
 }
+_QUANTIZED = {"qint8": "QInt8Storage", "quint8": "QUInt8Storage", "qint32": "QInt32Storage"}
+STORAGE_TYPES |= {dtypes.NAMES[d]: StorageType(dtypes.NAMES[d], s) for d, s in _QUANTIZED.items()}
 
 CONSTANTS: dict[str, Any] = {
-    **{str(d): d for d in dtypes.ALL},
+    **{str(d): d for d in (*dtypes.ALL, *map(dtypes.NAMES.get, _QUANTIZED))},
+    **{str(s): s for s in (environment.per_tensor_affine, environment.per_channel_affine)},
     **{f"torch.{kind.name}": kind for kind in STORAGE_TYPES.values()},
     "torch.storage.UntypedStorage": UntypedStorage,
     "torch.Tensor": Tensor,
@@ -66,6 +69,7 @@ BUILDERS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor_v3": rebuild.rebuild_tensor_v3,
     "torch._utils._rebuild_tensor": rebuild.rebuild_tensor,
     "torch._utils._rebuild_meta_tensor_no_storage": rebuild.rebuild_meta_tensor_no_storage,
+    "torch._utils._rebuild_qtensor": rebuild.rebuild_qtensor,
     "torch._utils._rebuild_parameter": rebuild.rebuild_parameter,
     "torch._utils._rebuild_parameter_with_state": rebuild.rebuild_parameter_with_state,
     "torch._utils._rebuild_sparse_tensor": rebuild.rebuild_sparse_tensor,

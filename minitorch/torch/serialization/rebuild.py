@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..environment import per_channel_affine, per_tensor_affine
 from ..ops.creation import empty_strided
 from ..storage import TypedStorage, UntypedStorage, tensor_over
 from ..tensor import Tensor
@@ -56,6 +57,26 @@ def rebuild_tensor_v3(
     make_boolean(storage, dtype)
     tensor = _over(storage, dtype, offset, size, stride, metadata)
     return tensor.requires_grad_(bool(requires_grad))
+
+
+def rebuild_qtensor(
+    storage: Any, offset: Any, size: Any, stride: Any, scheme: Any, requires_grad: Any, backward_hooks: Any
+) -> Tensor:  # fmt: skip
+    """A quantized tensor: whole numbers, and how they are read."""
+    from ..quantized_tensor import INTEGERS, QuantizedTensor  # few files need it
+
+    dtype = _typed(storage).dtype
+    if dtype.name not in INTEGERS or not isinstance(scheme, tuple) or len(scheme) < 3:
+        raise UnpicklingError("a quantized tensor needs a quantized storage, a scale and a zero point")  # fmt: skip
+    integers = _over(storage, INTEGERS[dtype.name], offset, size, stride)
+    kind, scale, zero_point, *axis = scheme
+    if kind is per_tensor_affine:
+        return QuantizedTensor(integers, float(scale), int(zero_point), dtype)
+    if kind is not per_channel_affine or not all(isinstance(t, Tensor) for t in (scale, zero_point)) or len(axis) != 1:  # fmt: skip
+        raise UnpicklingError(f"quantized tensors of the kind {brief(kind)} cannot be loaded")
+    if not 0 <= int(axis[0]) < integers.ndim or not len(scale) == len(zero_point) == integers.shape[axis[0]]:  # fmt: skip
+        raise UnpicklingError("a quantized tensor needs a scale for each index of its axis")
+    return QuantizedTensor(integers, scale.double()._array, zero_point.long()._array, dtype, int(axis[0]))  # fmt: skip
 
 
 def _typed(storage: Any) -> TypedStorage:
