@@ -117,9 +117,6 @@ class RecursiveScriptModule(ScriptModule):
         """The name of the module's class."""
         return self.script_name.rpartition(".")[2]
 
-    def _get_name(self) -> str:
-        return f"{type(self).__name__}"
-
     def extra_repr(self) -> str:
         return f"original_name={self.original_name}"
 

@@ -9,6 +9,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .. import dtypes, environment
@@ -23,24 +24,10 @@ HERE = __name__.removesuffix(".jit.calls")
 _OUTSIDE = frozenset(("from_file", "from_numpy", "frombuffer", "share_memory_", "numpy", "tofile", "apply_", "map_", "map2_"))  # fmt: skip
 """Functions of Torch's that reach files, other memory or Python."""
 
-_CODES = [
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "float32",
-    "float64",
-    "complex32",
-    "complex64",
-    "complex128",
-    "bool",
-    "qint8",
-    "quint8",
-    "qint32",
-    "bfloat16",
-]
+_CODES = (
+    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",
+    "complex128", "bool", "qint8", "quint8", "qint32", "bfloat16",
+)  # fmt: skip
 FORMATS = (
     environment.contiguous_format, environment.preserve_format,
     environment.channels_last, environment.channels_last_3d,
@@ -68,9 +55,7 @@ class ScriptError(RuntimeError):
 
 def dtype_of(code: Any) -> Any:
     """The dtype that a number stands for in files."""
-    if isinstance(code, int):
-        return dtypes.NAMES[_CODES[code]]
-    return code
+    return dtypes.NAMES[_CODES[code]] if isinstance(code, int) else code
 
 
 def code_of(dtype: Any) -> int:
@@ -111,11 +96,7 @@ def _format(code: Any) -> Any:
     return FORMATS[code] if isinstance(code, int) else code
 
 
-_OPTIONS: dict[str, Callable[[Any], Any]] = {
-    "dtype": dtype_of,
-    "memory_format": _format,
-    "device": lambda value: value,
-}
+_OPTIONS: dict[str, Callable[[Any], Any]] = {"dtype": dtype_of, "memory_format": _format}
 
 
 def _convolution(
@@ -167,24 +148,13 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "__xor__": operator.xor,
     "__is__": operator.is_,
     "__isnot__": operator.is_not,
-    "contiguous": lambda input, memory_format=0: input.contiguous(
-        memory_format=_format(memory_format)
-    ),
+    "contiguous": lambda input, order=0, memory_format=None: input.contiguous(memory_format=_format(memory_format or order)),
     "im2col": functional.unfold,
     "col2im": functional.fold,
-    "mish_": lambda input: functional.mish(input, inplace=True),
-    "silu_": lambda input: functional.silu(input, inplace=True),
-    "hardswish_": lambda input: functional.hardswish(input, inplace=True),
-    "hardsigmoid_": lambda input: functional.hardsigmoid(input, inplace=True),
     "gelu": lambda input, approximate="none": functional.gelu(input, approximate=approximate),
-    **{
-        f"{kind}_pad{n}d": lambda input, pad, mode=kind: functional.pad(
-            input, pad, {"replication": "replicate", "reflection": "reflect"}[mode]
-        )
-        for kind in ("reflection", "replication")
-        for n in (1, 2, 3)
-    },
-}
+    **{f"{n}_": partial(getattr(functional, n), inplace=True) for n in ("mish", "silu", "hardswish", "hardsigmoid")},
+    **{f"{k}_pad{n}d": partial(functional.pad, mode=mode) for k, mode in (("reflection", "reflect"), ("replication", "replicate")) for n in (1, 2, 3)},
+}  # fmt: skip
 
 PRIM: dict[str, Callable[..., Any]] = {
     **{n: operator.attrgetter(n) for n in ("is_cuda", "is_cpu", "is_nested", "is_quantized", "is_sparse", "is_mkldnn", "is_meta", "requires_grad")},
@@ -223,13 +193,12 @@ def format_text(text: str, *values: Any) -> str:
 
 
 VALUES: dict[str, Callable[..., Any]] = {
-    **{n: getattr(operator, n) for n in ("add", "sub", "mul", "floordiv", "mod", "neg", "eq", "ne", "lt", "le", "gt", "ge") if n != "floordiv"},
+    **{f.__name__: f for f in (round, abs, len, list, dict, str, sorted, sum, all, any, min, max, ord, chr)},
+    **{n: getattr(operator, n) for n in ("add", "sub", "mul", "floordiv", "mod", "neg", "eq", "ne", "lt", "le", "gt", "ge", "pow")},
     **{n: getattr(math, n) for n in "sqrt exp log log2 log10 sin cos tan asin acos atan atan2 sinh cosh tanh floor ceil erf gamma lgamma fabs isnan isinf isfinite".split()},  # noqa: SIM905
     "div": operator.truediv,
-    "floordiv": operator.floordiv,
     "floor_divide": operator.floordiv,
     "remainder": operator.mod,
-    "pow": operator.pow,
     "__not__": operator.not_,
     "__contains__": operator.contains,
     "__getitem__": operator.getitem,
@@ -238,20 +207,6 @@ VALUES: dict[str, Callable[..., Any]] = {
     "__derive_index": lambda index, start, step: start + index * step,
     "__range_length": lambda start, end, step: len(range(start, end, step)),
     "warn": lambda *_, **__: None,
-    "round": round,
-    "abs": abs,
-    "len": len,
-    "list": list,
-    "dict": dict,
-    "str": str,
-    "sorted": sorted,
-    "sum": sum,
-    "all": all,
-    "any": any,
-    "min": min,
-    "max": max,
-    "ord": ord,
-    "chr": chr,
     "slice": lambda values, start=None, end=None, step=1: values[start:end:step],
     "append": _in_place(list.append),
     "extend": _in_place(lambda target, values: target.extend(values)),
@@ -273,7 +228,8 @@ VALUES: dict[str, Callable[..., Any]] = {
 """Functions of numbers, texts, lists and dicts, by Torch's names and as methods."""
 
 BUILTINS: dict[str, Callable[..., Any]] = {
-    **{f.__name__: f for f in (int, float, bool, str, len, range, list, tuple, dict, min, max, abs, sum, sorted, round, enumerate, zip, any, all, reversed, print)},
+    f.__name__: f
+    for f in (int, float, bool, str, len, range, list, tuple, dict, min, max, abs, sum, sorted, round, enumerate, zip, any, all, reversed, print)
 }  # fmt: skip
 
 

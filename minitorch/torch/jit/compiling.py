@@ -24,7 +24,7 @@ from .calls import BUILTINS, HERE, ScriptError
 from .interpreting import Evaluator
 
 PLAIN = (bool, int, float, str, type(None))
-_WORDS = {"annotate": "annotate", "isinstance": "isinstance"}
+_WORDS = ("annotate", "isinstance")
 
 
 def is_plain(value: Any) -> bool:

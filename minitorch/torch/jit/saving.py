@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import operator
 import textwrap
 from typing import Any
 
 from ..compiler.exceptions import UserError
+from ..device import device
+from ..dtypes import dtype
 from ..environment import memory_format
 from ..export import Dim, ExportedProgram, export
 from ..export.graph_signature import InputKind
@@ -25,11 +28,10 @@ from .archive import (
     stored,
     write,
 )
-from .calls import FORMATS, ScriptError, code_of
+from .calls import FORMATS, HERE, ScriptError, code_of
 from .compiling import Compiler, is_plain, library_class
 
 _OPERATORS = {operator.mul: "mul", operator.add: "add", operator.floordiv: "floordiv", operator.sub: "sub"}  # fmt: skip
-_RUNNING = ("training",)
 
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
@@ -96,7 +98,7 @@ class _Writer:
         short = library_class(cls)
         if short is not None:
             return stored(f"{LIBRARY}.{short}", self._attributes(m, vars(m), f"torch.nn.{short}"))
-        if _is_library(cls):
+        if cls.__module__.startswith(HERE + "."):
             raise ScriptError(
                 f"torch.jit.save has no form for a {cls.__name__}: use torch.jit.trace"
             )
@@ -108,7 +110,7 @@ class _Writer:
 
     def _attributes(self, m: Module, values: dict[str, Any], name: str) -> dict[str, Any]:
         """What a file keeps of a module: names of parameters and buffers, their tensors, modules and plain values."""
-        hidden = set(vars(Module())) - set(_RUNNING)
+        hidden = set(vars(Module())) - {"training"}
         own: dict[str, Any] = {
             n: v for n, v in values.items() if n not in hidden and not n.startswith("script_")
         }
@@ -171,10 +173,6 @@ class _Writer:
         self.compiler.texts[full] = "\n".join([*lines, code]).rstrip()
         tensors = {n: _bare(getattr(m, n)) for n in (*own, *buffers)}
         return stored(full, {"training": m.training, **tensors, **parts})
-
-
-def _is_library(cls: type) -> bool:
-    return cls.__module__.startswith(__name__.removesuffix(".jit.saving") + ".")
 
 
 def _bare(tensor: Tensor) -> Tensor:
@@ -289,27 +287,16 @@ def _text(value: Any, texts: dict[str, str]) -> str:
     if isinstance(value, Node):
         return texts[value.name]
     if isinstance(value, (list, tuple)):
-        inside = [_text(v, texts) for v in value]
-        kind = (
-            "Optional[Tensor]"
-            if None in value
-            else "Tensor"
-            if value and isinstance(value[0], Node)
-            else ""
-        )
-        return (
-            f"annotate(List[{kind}], [{', '.join(inside)}])"
-            if kind == "Optional[Tensor]"
-            else f"[{', '.join(inside)}]"
-        )
-    if hasattr(value, "type_name") and hasattr(value, "name"):
+        inside = f"[{', '.join(_text(v, texts) for v in value)}]"
+        return f"annotate(List[Optional[Tensor]], {inside})" if None in value else inside
+    if isinstance(value, dtype):
         return str(code_of(value))
     if isinstance(value, memory_format):
         return str(FORMATS.index(value))
-    if (isinstance(value, float) and value in (float("inf"), float("-inf"))) or value != value:
+    if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
-    if type(value).__name__ == "device":
+    if isinstance(value, device):
         return f'torch.device("{value}")'
     raise ScriptError(f"torch.jit.save: a file cannot hold a {type(value).__name__}")
