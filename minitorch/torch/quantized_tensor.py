@@ -85,10 +85,12 @@ class QuantizedTensor(Tensor):
 
     def __repr__(self, **_: Any) -> str:
         numbers = repr(self.dequantize()).removesuffix(")")
-        scheme = f"scale={self.scale}, zero_point={self.zero_point}"
-        if self.axis is not None:
-            scheme = f"scale={self.q_per_channel_scales()},\n       zero_point={self.q_per_channel_zero_points()}, axis={self.axis}"
-        return f"{numbers}, size={tuple(self.shape)}, dtype={self.dtype},\n       quantization_scheme={self.qscheme()}, {scheme})"
+        pad, scheme = "\n       ", f"quantization_scheme={self.qscheme()},"
+        if self.axis is None:
+            how = f"{scheme} scale={self.scale}, zero_point={self.zero_point}"
+        else:
+            how = f"{scheme}{pad}scale={wrap(self.scale)},{pad}zero_point={wrap(self.zero_point)}, axis={self.axis}"  # fmt: skip
+        return f"{numbers}, size={tuple(self.shape)}, dtype={self.dtype},{pad}{how})"
 
     def __deepcopy__(self, memo: Any) -> QuantizedTensor:
         return self.like(self.integers.clone())
@@ -145,7 +147,7 @@ class QuantizedTensor(Tensor):
         """What the numbers stand for."""
         scale, zero_point = self._along(self.scale), self._along(self.zero_point)
         values = self.integers._array.astype(np.float32) - np.asarray(zero_point, np.float32)
-        return wrap(values * np.asarray(scale, np.float32))
+        return wrap(np.asarray(values * np.asarray(scale, np.float32)))
 
     def _along(self, values: Any) -> Any:
         """Numbers for each index along the axis, in a shape that broadcasts."""
@@ -186,10 +188,8 @@ def _check_float(name: str, input: Any) -> None:
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """Numbers as whole numbers, with one scale and zero point for all; of a list of tensors, one for each."""
     if isinstance(input, (list, tuple)):
-        return [
-            quantize_per_tensor(x, s, z, dtype)
-            for x, s, z in zip(input, scale, zero_point, strict=True)
-        ]
+        each = zip(input, scale, zero_point, strict=True)
+        return [quantize_per_tensor(*one, dtype) for one in each]
     _check_float("quantize_per_tensor", input)
     least, largest = limits(dtype)
     scale, zero_point = float(scale), int(zero_point)
@@ -197,9 +197,8 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
         side = "above upper" if zero_point > largest else "below lower"
         raise RuntimeError(f"quantize_tensor: zero_point {zero_point} is {side} bound of {dtype}.")
     integers = rounded(input.detach()._array, scale, zero_point, least, largest)
-    return QuantizedTensor(
-        wrap(integers.astype(INTEGERS[dtype.name].numpy)), scale, zero_point, dtype
-    )
+    kept = wrap(np.asarray(integers, INTEGERS[dtype.name].numpy))
+    return QuantizedTensor(kept, scale, zero_point, dtype)
 
 
 def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> QuantizedTensor:  # fmt: skip
@@ -211,7 +210,7 @@ def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axi
     s, z = scales.detach()._array.astype(np.float64), zero_points._array.astype(np.int64)
     made = QuantizedTensor(input.detach(), s, z, dtype, axis % input.ndim)
     integers = rounded(input.detach()._array, made._along(s), made._along(z), least, largest)
-    return made.like(wrap(integers.astype(INTEGERS[dtype.name].numpy)))
+    return made.like(wrap(np.asarray(integers, INTEGERS[dtype.name].numpy)))
 
 
 def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
@@ -240,12 +239,8 @@ def range_parameters(low: float, high: float, least: int, largest: int, symmetri
     steps = largest - least
     if middle:
         half = steps // 2
-        most = float(
-            max(
-                abs(np.float32(low) / np.float32(-half - 1)),
-                abs(np.float32(high) / np.float32(half)),
-            )
-        )
+        one = np.float32
+        most = float(max(abs(one(low) / one(-half - 1)), abs(one(high) / one(half))))
         low, high = float(np.float32(-most * (half + 1))), float(np.float32(most * half))
     low, high = min(low, 0.0), max(high, 0.0)
     scale = (high - low) / steps
@@ -280,7 +275,7 @@ def dequantize(input: Any) -> Any:
 def requantized(values: Any, scale: float, zero_point: int, relu: bool = False) -> QuantizedTensor:
     """Results of a product, in float32, as a quint8 tensor."""
     low = zero_point if relu else 0
-    integers = rounded(values, scale, zero_point, low, 255).astype(np.uint8)
+    integers = np.asarray(rounded(values, scale, zero_point, low, 255), np.uint8)
     return QuantizedTensor(wrap(integers), scale, zero_point, dtypes.NAMES["quint8"])
 
 
@@ -304,16 +299,14 @@ def product(
     w = wrap(weight.integers._array.astype(np.float64) - weight._along(weight.zero_point))
     sums = multiply(x, w)._array.astype(np.float32)
     shape = [-1 if d == dim % sums.ndim else 1 for d in range(sums.ndim)]
-    scales = np.reshape(
-        (np.asarray(weight.scale) * input.scale).astype(np.float32),
-        shape if weight.axis is not None else [],
-    )
-    result = sums * scales
+    scales = np.asarray(np.asarray(weight.scale) * input.scale, np.float32)
+    result = sums * (scales if weight.axis is None else scales.reshape(shape))
     return result if bias is None else result + bias.detach()._array.reshape(shape)
 
 
 # --- Functions --------------------------------------------------------------------------------------------------
 
+_CHANNELS = "quantized per channel: dequantize() it first"
 _OPERATORS = {"__getitem__": "getitem", "__add__": "add", "__mul__": "mul", "__eq__": "eq"}
 
 
@@ -322,13 +315,10 @@ def _moved(name: str) -> Callable[..., Any]:
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         if input.axis is not None and name not in ("clone", "detach", "contiguous", "cpu"):
-            raise NotImplementedError(f"{name} of a tensor that is quantized per channel: dequantize() it first")  # fmt: skip
+            raise NotImplementedError(f"{name} of a tensor that is {_CHANNELS}")
         done = getattr(input.integers, name)(*args, **kwargs)
-        return (
-            type(done)(map(input.like, done))
-            if isinstance(done, (tuple, list))
-            else input.like(done)
-        )
+        several = isinstance(done, (tuple, list))
+        return type(done)(map(input.like, done)) if several else input.like(done)
 
     return call
 
@@ -353,11 +343,26 @@ def _exact(fn: Callable[..., Tensor]) -> Callable[..., QuantizedTensor]:
 
 
 def _relu(input: Any, inplace: bool = False) -> QuantizedTensor:
+    if input.axis is not None:
+        raise NotImplementedError(f"relu of a tensor that is {_CHANNELS}")
     done = input.integers.clamp(min=input.zero_point)
     if inplace:
         input.integers.copy_(done)
         return input
     return input.like(done)
+
+
+def _to(input: Any, *args: Any, **kwargs: Any) -> QuantizedTensor:
+    done = input.integers.to(*args, **kwargs)
+    if done.dtype is not input.integers.dtype or done.device.type != "cpu":
+        raise NotImplementedError("quantized tensors have one type, on the CPU: dequantize() them first")  # fmt: skip
+    return input
+
+
+def _dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    if training:
+        raise NotImplementedError("dropout of a quantized tensor in training: dequantize() it first")  # fmt: skip
+    return input
 
 
 def _cat(tensors: Any, dim: int = 0) -> QuantizedTensor:
@@ -382,17 +387,18 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "mean": _through_numbers(FUNCTIONS["mean"]),
     "relu": _relu,
     "relu_": lambda input: _relu(input, inplace=True),
-    "dropout": lambda input, *_, **__: input,
+    "dropout": _dropout,
     "cat": _cat,
     "equal": _equal,
     "size": lambda input, *dim: input.integers.size(*dim),
     "numel": lambda input: input.integers.numel(),
+    "__len__": lambda input: len(input.integers),
     "dim": lambda input: input.ndim,
     "stride": lambda input, *dim: input.integers.stride(*dim),
     "is_contiguous": lambda input, **_: input.integers.is_contiguous(),
     "element_size": lambda input: input.integers.element_size(),
     "is_floating_point": lambda input: False,
-    "to": lambda input, *args, **kwargs: input,
+    "to": _to,
     "tolist": lambda input: input.dequantize().tolist(),
     "eq": lambda a, b: a.dequantize() == dequantize(b),
 }  # fmt: skip

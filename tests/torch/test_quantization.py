@@ -90,6 +90,18 @@ def test_ranges_give_the_scales_of_the_kernels(values, reduce_range):
     assert_same(*both(call))
 
 
+def test_quantized_tensors_print_as_in_pytorch():
+    def call(t):
+        x = t.tensor(VALUES["normal"][:2, :3])
+        q = t.quantize_per_tensor(x, 0.1, 10, t.quint8)
+        c = t.quantize_per_channel(x, t.tensor([0.1, 0.25]), t.tensor([0, 3]), 0, t.qint8)
+        shape = len(q), q.numel(), q.element_size(), q.stride(), q.is_quantized, t.equal(q, q)
+        return repr(q), repr(c), repr(q[0, 0]), shape, repr(t.ao.quantization.MinMaxObserver())
+
+    ours, theirs = both(call)
+    assert ours == theirs
+
+
 FUNCTIONS = {
     "relu": lambda t, q: t.relu(q),
     "max_pool2d": lambda t, q: t.nn.functional.max_pool2d(q, 2),
