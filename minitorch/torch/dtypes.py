@@ -74,7 +74,7 @@ class dtype:  # noqa: N801
 
 
 class _NamedOnly(dtype):
-    """A type that programs name and compare with; only quantized tensors are of one of them."""
+    """A type that programs name and compare with; no plain tensor is of it."""
 
     __slots__ = ()
 

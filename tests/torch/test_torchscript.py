@@ -97,6 +97,18 @@ class Words(nn.Module):
         z, shares = self.attention(y, y, y)
         return self.norm(y + z), shares, h.sum(), torch.softmax(c, dim=-1)
 
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.TransformerEncoderLayer(6, 2, 8, batch_first=True, norm_first=True)
+        self.last = nn.TransformerEncoderLayer(6, 3, 5, batch_first=True, activation="gelu")
+        self.table, self.gru = nn.Embedding(9, 6), nn.GRU(6, 4, bidirectional=True)
+
+    def forward(self, x):
+        y = self.table(x)
+        z = self.last(self.layer(y, src_key_padding_mask=x == 0))
+        return z, self.gru(z.transpose(0, 1))[1]
+
 class Line(Words):
     def forward(self, x):
         y, state = self.lstm(self.table(x))
@@ -177,6 +189,17 @@ def test_files_of_pytorch_are_read(programs, name, way):
     first.sum().backward()
     assert all(p.grad is not None for n, p in again.named_parameters() if "lstm" in n)
     assert [n for n, _ in read.named_parameters()] == [n for n, _ in compiled.named_parameters()]
+
+
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_transformer_of_pytorchs_is_read(programs, grad):
+    """Without gradients, PyTorch's layers call one fused operation."""
+    theirs = programs["torch"].Encoder().eval()
+    scripted = pytorch.jit.script(theirs)
+    read = torch.jit.load(saved(scripted))
+    x = np.array([[3, 4, 0], [5, 6, 7]])
+    with torch.set_grad_enabled(grad), pytorch.set_grad_enabled(grad):
+        assert_same(read(torch.tensor(x)), theirs(pytorch.tensor(x)))
 
 
 @pytest.mark.parametrize(("way", "name"), WAYS)

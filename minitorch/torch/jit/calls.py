@@ -112,6 +112,37 @@ def _convolution(
     )
 
 
+def _attention(
+    query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any,
+    proj_bias: Any, mask: Any = None, need_weights: bool = True, average: bool = True, mask_type: int | None = None,
+) -> tuple[Tensor, Any]:  # fmt: skip
+    """Attention of batches (B, L, E), as PyTorch's fused kernel is called; a mask of the type 0 is of queries, 1 of keys."""
+    q, k, v = (t.transpose(0, 1) for t in (query, key, value))  # (L, B, E)
+    masks = {"attn_mask": mask} if mask_type == 0 else {"key_padding_mask": mask}
+    result, shares = functional.multi_head_attention_forward(
+        q, k, v, embed_dim, num_heads, qkv_weight, qkv_bias, None, None, False, 0.0, proj_weight, proj_bias,
+        training=False, need_weights=need_weights, average_attn_weights=average, **masks,
+    )  # fmt: skip
+    return result.transpose(0, 1), shares
+
+
+def _encoder_layer(
+    src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any, proj_bias: Any,
+    use_gelu: bool, norm_first: bool, eps: float, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any,
+    mask: Any = None, mask_type: int | None = None,
+) -> Tensor:  # fmt: skip
+    """A layer of a Transformer in evaluation: norms of w1 and w2, a network of w3 and w4 after the attention."""
+    attend = lambda x: _attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type)[0]  # noqa: E731  # fmt: skip
+    active = functional.gelu if use_gelu else functional.relu
+    feed = lambda x: functional.linear(active(functional.linear(x, w3, b3)), w4, b4)  # noqa: E731
+    norm = partial(functional.layer_norm, normalized_shape=(embed_dim,), eps=eps)
+    if norm_first:
+        x = src + attend(norm(src, weight=w1, bias=b1))
+        return x + feed(norm(x, weight=w2, bias=b2))
+    x = norm(src + attend(src), weight=w1, bias=b1)
+    return norm(x + feed(x), weight=w2, bias=b2)
+
+
 def _to(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     """Of a tensor, a dtype, or a device and a dtype; options that follow are flags of copying."""
     if args and isinstance(args[0], Tensor):
@@ -128,6 +159,8 @@ def _size(input: Any, dim: int | None = None) -> Any:
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
     "_convolution": _convolution,
+    "_native_multi_head_attention": _attention,
+    "_transformer_encoder_layer_fwd": _encoder_layer,
     "to": _to,
     "size": _size,
     "stride": lambda input, *dim: list(input.stride()) if not dim else input.stride(*dim),
