@@ -308,6 +308,15 @@ def test_dynamic_quantization(kind):
             np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), atol=2e-3)
 
 
+def test_the_state_of_a_quantized_lstm_is_kept(tmp_path):
+    quantized = torch.ao.quantization.quantize_dynamic
+    one, other = (quantized(torch.nn.LSTM(4, 3, 2, bidirectional=True)) for _ in range(2))
+    torch.save(one.state_dict(), tmp_path / "lstm.pt")
+    other.load_state_dict(torch.load(tmp_path / "lstm.pt"))
+    x = torch.randn(5, 2, 4)
+    assert torch.equal(one(x)[0], other(x)[0])
+
+
 def test_what_is_not_there_says_so():
     q = torch.quantize_per_tensor(torch.ones(2, 2), 0.1, 0, torch.quint8)
     with pytest.raises(NotImplementedError, match=r"'aten::exp'.*dequantize\(\)"):

@@ -8,11 +8,7 @@ from .... import dtypes
 from ....nn import functional as F
 from ....nn.modules.module import Module
 from ....ops import FUNCTIONS
-from ....quantized_tensor import (
-    QuantizedTensor,
-    product,
-    quantize_per_tensor_dynamic,
-)
+from ....quantized_tensor import QuantizedTensor, product, quantize_per_tensor_dynamic
 from ....tensor import Tensor, wrap
 from .. import quantized
 from . import quantized_weight
@@ -92,11 +88,25 @@ class LSTM(Module):
         ends.append((h, c))
         return FUNCTIONS["stack"]([found[step] for step in order])
 
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name, pairs in self._cells.items():
+            destination.update(zip(_keys(prefix, name), pairs, strict=True))
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        for name in self._cells:
+            self._cells[name] = [state_dict.pop(key) for key in _keys(prefix, name)]
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
     def _get_name(self) -> str:
         return "DynamicQuantizedLSTM"
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}"
+
+
+def _keys(prefix: str, cell: str) -> tuple[str, str]:
+    return f"{prefix}{cell}.ih", f"{prefix}{cell}.hh"
 
 
 def _observed(mod: Any, name: str) -> QuantizedTensor:
