@@ -26,7 +26,9 @@ from .compile_cases import (
     hidden_state,
     lookups,
     modules,
+    names_by_text,
     objects,
+    replaced,
     results,
     surroundings,
     training_steps,
@@ -35,7 +37,7 @@ from .compile_cases import (
 from .compile_cases.ways import CASES, agree, seen
 
 FILES = (
-    arguments, containers, dictionaries, edges, gradients, hidden_state, lookups, modules, objects, results, surroundings, training_steps, values,
+    arguments, containers, dictionaries, edges, gradients, hidden_state, lookups, modules, names_by_text, objects, replaced, results, surroundings, training_steps, values,
 )  # fmt: skip
 """They note their cases when they are loaded."""
 
@@ -74,7 +76,7 @@ def test_a_way_to_break_a_tape(name: str) -> None:
         assert all(each.eager for each in made), [each.unstable for each in made]
 
 
-@pytest.mark.parametrize("name", [n for n, (c, *_) in CASES.items() if c.__module__ == dictionaries.__name__])  # fmt: skip
+@pytest.mark.parametrize("name", [n for n, (c, *_) in CASES.items() if c.__module__ in (dictionaries.__name__, replaced.__name__)])  # fmt: skip
 def test_dictionaries_without_versions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a Python that does not number the versions of dictionaries."""
     monkeypatch.setattr(watching, "NUMBERED", False)
@@ -84,4 +86,4 @@ def test_dictionaries_without_versions(name: str, monkeypatch: pytest.MonkeyPatc
 def test_there_are_cases_in_all_files() -> None:
     """None was left out, and there are as many ways as were asked for."""
     assert {case.__module__ for case, _, _ in CASES.values()} == {f.__name__ for f in FILES}
-    assert len(CASES) >= 311
+    assert len(CASES) >= 356

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..tensor import Tensor, offset_in
 from .comparing import PLAIN, attributes_of, hooks_of, same
+from .facts import gradient_facts
 from .guards import Surroundings
 from .tape import Layout, layout_of
 
@@ -19,7 +20,7 @@ class Arguments:
 
     Attributes:
         tensors: in order, each as often as it is given
-        facts: of each tensor: class, layout, whether it requires a gradient and has one
+        facts: of each tensor: class, layout, whether it requires a gradient, and what it has
         fixed: by their places, tensors that the function finds elsewhere, too
         containers: the addresses of lists and dictionaries
     """
@@ -111,7 +112,7 @@ def facts_of(tensor: Tensor) -> tuple[Any, ...]:
         tensor._requires_grad,
         flags,
         whole,
-        tensor._grad is None,
+        gradient_facts(tensor, True),
         own,
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
-from types import ModuleType
+from types import MemberDescriptorType, ModuleType
 from typing import Any
 
 from . import reading
@@ -28,10 +29,16 @@ _HEAP_TYPE = 1 << 9
 
 @functools.cache
 def slots_of(cls: type) -> tuple[str, ...]:
-    """The names of a class's own slots."""
-    names = vars(cls).get("__slots__", ())
-    names = (names,) if isinstance(names, str) else tuple(names)
-    return tuple(n for n in names if n not in ("__weakref__", "__dict__"))
+    """The names of a class's own slots, as its objects have them: `__name` with the class before it."""
+    written = cls.__flags__ & _WRITTEN_IN_PYTHON
+    return tuple(
+        [n for n, each in vars(cls).items() if written and type(each) is MemberDescriptorType]
+    )
+
+
+def dict_of(cls: type) -> dict[str, Any]:
+    """The dictionary of a class itself, of which `vars` only gives a view: versions are its own."""
+    return gc.get_referents(vars(cls))[0]
 
 
 @functools.cache

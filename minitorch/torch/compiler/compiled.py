@@ -28,6 +28,7 @@ from .differentiated import differentiated
 from .equality import same_tape
 from .exceptions import Unsupported
 from .guards import Surroundings
+from .names import may_suppress
 from .passes import without_idle_copies
 from .players import player_of, programs_of
 from .reading import CannotTrace, Reading
@@ -238,7 +239,8 @@ class Compiled:
             around.follow(registry)
         around.close()
         given.settle()
-        tracer = Tracer(self.name, Reading(), around.tensors)
+        suppresses = any(may_suppress(code) for code, whose in self.codes.items() if whose == "program" or code.co_qualname == "ExitStack.__exit__")  # fmt: skip
+        tracer = Tracer(self.name, Reading(), around.tensors, suppresses)
         for i, tensor in enumerate(given.tensors):
             if tracer._known(tensor) is None:
                 tracer.source("argument", i, tensor)
@@ -252,6 +254,9 @@ class Compiled:
 
     def _is_settled(self, traced: Traced, tracer: Tracer, result: Any) -> bool:
         """Whether a call ran no other code than guards know of, and changed nothing but tensors; then its tape is finished."""
+        if traced.around.early:
+            self._note_unstable("it runs before its parameters have shapes")
+            return False
         reading = tracer.reading
         reason = tracer.broken or reading.reason
         if reason is not None:
@@ -419,7 +424,7 @@ def _gradient_slot(gradient: Tensor, tracer: Tracer) -> Slot:
 
 def _check_params(tape: Tape, around: Surroundings) -> None:
     """Objects that entries are given must be ones that guards see."""
-    groups = {id(where) for where, _, _ in around.dicts}
+    groups = {id(facts.where) for facts in around.dicts}
     for entry in tape.entries:
         for value in entry.params.values():
             if isinstance(value, Generator) and id(value) not in around.seen:

@@ -8,6 +8,7 @@ memory. The code that ran says which names count. What cannot be followed (an it
 
 from __future__ import annotations
 
+import abc
 import builtins
 import enum
 import functools
@@ -36,9 +37,11 @@ from ..dtypes import dtype
 from ..generator import Generator
 from ..interpreters import Composite
 from ..nn.modules.module import Module
+from ..nn.parameter import is_lazy
 from ..tensor import Tensor
 from .classes import (
     code_of,
+    dict_of,
     has_own_attributes,
     hides_state,
     is_elementwise,
@@ -61,13 +64,11 @@ from .comparing import (
     owner,
     same,
 )
-from .facts import DictFacts, TensorFacts, same_gradients, tensor_change
+from .facts import DictFacts, TensorFacts, dict_facts, gradient_facts, same_gradients, tensor_change
+from .library_facts import BACKENDS, class_facts, module_facts
 from .names import names_in, nested
 from .reading import owner_of
 from .watching import Watch
-
-_BACKENDS = f"{__name__.rpartition('.compiler.')[0]}.backends."
-"""Functions of devices keep counts and choices in their variables; what they compute does not depend on these."""
 
 LIMIT = 50_000
 """The most facts that a guard keeps."""
@@ -96,8 +97,12 @@ class Surroundings:
         labels: tensors, and the names of what the program has set on them
         typed: objects whose class must stay, and these classes
         holders: objects with attributes of their own, and the dictionaries of these
+        registered: if code asks for abstract classes, a number that tells of another one that is `register`ed
+        early: whether a parameter has no shape yet
         opaque: the first thing that cannot be followed
+        of_classes: whether code may ask of which class an object is
         of_gradients: whether code looks at gradients
+        of_layouts: whether it may ask how these lie in memory, and whether they require gradients
         of_labels: whether code may ask whether a tensor has an attribute
     """
 
@@ -108,7 +113,9 @@ class Surroundings:
         self.own_names = frozenset().union(*[each.attributes for each in programs])
         self.dynamic = dynamic = dynamic or any(each.looks_up for each in programs)
         self.of_labels = dynamic or any(c.co_exceptiontable for c, owner in codes.items() if owner == "program")  # fmt: skip
-        self.of_gradients = dynamic or "_grad" in self.names or "grad" in self.own_names
+        self.of_classes = dynamic or any(each.loads & _OF_CLASSES for each in programs)
+        self.of_layouts = dynamic or "grad" in self.own_names
+        self.of_gradients = self.of_layouts or "_grad" in self.names
         self.dicts: list[DictFacts] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.cells: list[tuple[Any, Any]] = []
@@ -120,7 +127,9 @@ class Surroundings:
         self.types: list[type] = []
         self.holders: list[Any] = []
         self.owned: list[dict[str, Any]] = []
+        self.registered: Any = None
         self.opaque = ""
+        self.early = False
         self.seen: set[int] = set()
         self.kept: list[Any] = []
         self.covered: set[CodeType] = set()
@@ -129,6 +138,8 @@ class Surroundings:
         for code, whose in codes.items():
             if whose == "program" and names_in(code).stores:
                 self._refuse(f"{code.co_name!r} sets a global variable")
+            elif whose == "program" and names_in(code).of_frames:
+                self._refuse(f"{code.co_name!r} looks at variables by {names_in(code).of_frames!r}")
 
     def _refuse(self, why: str) -> None:
         self.opaque = self.opaque or why
@@ -147,7 +158,9 @@ class Surroundings:
                 self._look(value, name)
 
     def close(self) -> None:
-        """Note code that ran, and was found nowhere."""
+        """Note what the library's code names, and code that ran and was found nowhere."""
+        self.follow(Tensor)
+        self.dicts += module_facts(self.codes, self.names)
         self.owners = frozenset(id(owner(array)) for _, array, *_ in self.tensors.values())
         self.watch = Watch(self)
         for code, whose in self.codes.items():
@@ -184,6 +197,8 @@ class Surroundings:
         elif isinstance(value, property):
             self._all((value.fget, value.fset))
         elif isinstance(value, functools.partial):
+            if value.func in (getattr, setattr, hasattr, delattr):
+                self._refuse(f"it looks up attributes by a partial {value.func.__name__}")
             self._all((value.func, value.args, value.keywords))
             self._look_at_attributes(value)
         elif isinstance(value, functools._lru_cache_wrapper):
@@ -205,7 +220,8 @@ class Surroundings:
         elif is_optimizer(value):
             self._look_at_optimizer(value)
         elif hasattr(value, "__dict__") or hasattr(type(value), "__slots__"):
-            self._look_at_object(value, everything=is_ours(type(value)))
+            everything = is_ours(type(value)) or type(value) is types.SimpleNamespace
+            self._look_at_object(value, everything)
         else:
             self._refuse(f"{name or 'something'!r} is of the class {type(value).__name__}")
 
@@ -213,12 +229,14 @@ class Surroundings:
         self.waiting += [(value, name) for value in values]
 
     def _look_at_dict(self, value: Any) -> None:
-        items = list(value.items())
-        self.dicts.append(DictFacts(value, list(value), items))
-        self._all(key for key, _ in items if type(key) is not str)
-        self.waiting += [(each, key if type(key) is str else "") for key, each in items]
+        self.dicts.append(dict_facts(value))
+        self._all(key for key in value if type(key) is not str)
+        self.waiting += [(each, key if type(key) is str else "") for key, each in value.items()]
 
     def _look_at_tensor(self, tensor: Tensor) -> None:
+        if is_lazy(tensor):
+            self.early = True
+            return
         own = all_attributes(tensor)
         of_base = tensor._base is not None and tensor._base._requires_grad
         hooks = hooks_of(tensor)
@@ -227,7 +245,7 @@ class Surroundings:
             own.get("_array"),
             tensor._requires_grad,
             of_base,
-            tensor._grad is not None,
+            gradient_facts(tensor, self.of_layouts),
             hooks,
         )
         if "_array" not in own or not is_traced(own["_array"]):
@@ -269,15 +287,12 @@ class Surroundings:
         if own is None:
             return
         everything = everything or self.dynamic
-        items = [
-            (key, each)
-            for key, each in own.items()
-            if everything or key in self.names or key in _ALWAYS
-        ]
-        self.dicts.append(DictFacts(own, list(own), items))
+        names = [key for key in own if key in self.names or key in _ALWAYS]
+        facts = dict_facts(own, None if everything else names)
+        self.dicts.append(facts)
         self.holders.append(value)
         self.owned.append(own)
-        self.waiting += [(each, key) for key, each in items]
+        self.waiting += zip(facts.values, facts.names, strict=True)
 
     def _look_at_weak_reference(self, value: Any, name: str) -> None:
         """Guards would keep alive what it leads to; optimizers, whose steps schedulers wrap, live as long as their steps."""
@@ -306,25 +321,23 @@ class Surroundings:
         if not (self.dynamic or "state" in self.names):
             apart.add("state")
         kept = [(key, each) for key, each in own.items() if key not in apart]
-        self.dicts.append(DictFacts(own, list(own), list(own.items())))
+        self.dicts.append(dict_facts(own))
         self.waiting += [(each, key) for key, each in kept]
         self._all((type(value),))
         groups = value.param_groups
         self.lists.append((groups, tuple(groups)))
         free = is_elementwise(value) and "param_groups" not in self.own_names
         for group in groups:
-            items = [
-                (key, Free(each) if free and is_number(each) else each)
-                for key, each in group.items()
-            ]
-            self.dicts.append(DictFacts(group, list(group), items))
+            facts = dict_facts(group)
+            values = [Free(v) if free and is_number(v) else v for v in facts.values]
+            self.dicts.append(facts._replace(values=tuple(values)))
             self.waiting += [(each, key) for key, each in group.items()]
 
     def _look_at_function(self, value: FunctionType) -> None:
         code = value.__code__
         of_program = owner_of(code, value.__module__) == "program"
         ran = [c for c in (code, *nested(code)) if c in self.codes]
-        if (of_program and not ran) or (value.__module__ or "").startswith(_BACKENDS):
+        if (of_program and not ran) or (value.__module__ or "").startswith(BACKENDS):
             return
         for cell in value.__closure__ or ():
             contents = contents_of(cell)
@@ -360,25 +373,21 @@ class Surroundings:
             self.waiting.append((each, name))
 
     def _look_at_class(self, cls: type) -> None:
-        """What code names of a class and its bases: each may get an attribute that hides a later one's."""
-        of_program = [base for base in cls.__mro__ if is_of_program(base)]
-        named = {
-            name
-            for base in cls.__mro__
-            for name, each in vars(base).items()
-            if code_of(each) in self.codes
-            or (base in of_program and (name in self.names or self.dynamic))
-        }
-        for base in cls.__mro__:
-            if base in of_program:
-                for name in sorted(named):
-                    self._place(vars(base), name)
-            elif is_ours(base) and "forward" in vars(base):
-                self.places.append((vars(base), "forward", vars(base)["forward"]))
-        self._all((type(cls),))
+        """What a class has: it may get an attribute that hides another one's."""
+        if is_ours(cls):
+            self.dicts.append(class_facts(cls))
+        of_program = is_of_program(cls)
+        if of_program:
+            own = dict_of(cls)
+            facts = dict_facts(own, [n for n in own if self.dynamic or n in self.names or code_of(own[n]) in self.codes])  # fmt: skip
+            self.dicts.append(facts)
+            self._all(facts.values)
+        self._all((type(cls), *cls.__mro__))
         if of_program:
             self.attributes.append((cls, "__mro__", cls.__mro__))
-        self._look_at_named(cls, _OF_CLASSES)
+        if isinstance(cls, abc.ABCMeta) and self.of_classes:
+            self.registered = abc.get_cache_token()
+        self._look_at_named(cls, _NAMES_OF_CLASSES)
 
     def _look_at_named(self, value: Any, names: frozenset[str]) -> None:
         """Note what Python keeps for a class or a function, where code names it."""
@@ -393,6 +402,8 @@ class Surroundings:
             return
         of_program = top not in sys.stdlib_module_names and not is_of_library(module)
         named = vars(module).keys() if self.dynamic and of_program else self.own_names
+        if of_program and self.of_labels:
+            self._look_at_absent(module)
         for name in sorted(named & vars(module).keys()):
             if top not in sys.stdlib_module_names:
                 self._place(vars(module), name)
@@ -402,6 +413,13 @@ class Surroundings:
                 each = vars(module)[name]
                 self.places.append((vars(module), name, each))
                 self._all((each,) if isinstance(each, (list, dict, set, deque)) else (), name)
+
+    def _look_at_absent(self, module: ModuleType) -> None:
+        """Note what a module does not have, where code may ask for it."""
+        if self.dynamic:
+            self.dicts.append(dict_facts(vars(module), ()))
+        for name in self.own_names - vars(module).keys():
+            self.places.append((vars(module), name, MISSING))
 
     # --- Whether it is still so ------------------------------------------------------------------
 
@@ -414,7 +432,7 @@ class Surroundings:
 
     def same_gradients(self, tensors: Iterable[TensorFacts]) -> bool:
         """Whether code does not look at gradients, or these tensors have them where they had."""
-        return not self.of_gradients or same_gradients(tensors)
+        return not self.of_gradients or same_gradients(tensors, self.of_layouts)
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""
@@ -446,6 +464,8 @@ class Surroundings:
 
     def changed_class(self) -> str:
         """Whether an object has another class, or another dictionary of attributes."""
+        if self.registered is not None and self.registered != abc.get_cache_token():
+            return "what abstract classes there are"
         if list(map(type, self.typed)) != self.types:
             return "the class of an object"
         if not all(map(is_, map(_dict_of, self.holders), self.owned)):
@@ -456,8 +476,11 @@ class Surroundings:
 _dict_of = attrgetter("__dict__")
 
 _OF_FUNCTIONS = frozenset(("__name__", "__qualname__", "__doc__", "__module__"))
-_OF_CLASSES = frozenset(("__name__", "__qualname__"))
+_NAMES_OF_CLASSES = frozenset(("__name__", "__qualname__"))
 """What is in no dictionary."""
+
+_OF_CLASSES = frozenset(("isinstance", "issubclass"))
+"""Functions that ask for the class of an object."""
 
 _ALWAYS = frozenset(
     ("_parameters", "_buffers", "_modules", "training", "_forward_hooks", "_forward_pre_hooks",

@@ -126,6 +126,12 @@ _QUIET = (
 )  # fmt: skip
 """Files of Python's own library whose functions do nothing that outlives a call."""
 
+_ASKING = {
+    "threading.py": ("current_thread", "active_count", "enumerate", "excepthook"),
+    "inspect.py": ("currentframe", "stack", "trace", "getouterframes"),
+}
+"""Functions of these files that look at threads and at who calls."""
+
 _FROZEN_QUIET = (
     "<frozen importlib",
     "<frozen abc",
@@ -135,7 +141,7 @@ _FROZEN_QUIET = (
 """Files of that library that Python has frozen; the others, such as `os`, do."""
 
 _LOUD = frozenset(
-    ("print", "open", "input", "breakpoint", "exec", "eval", "compile", "globals", "locals", "id", "vars")
+    ("print", "open", "input", "breakpoint", "exec", "eval", "compile", "globals", "locals", "id", "vars", "dir", "__import__")
 )  # fmt: skip
 _PURE_MODULES = frozenset(
     (
@@ -227,10 +233,14 @@ class Reading:
         elif owner == "stdlib" and not path.startswith(_FROZEN_QUIET):
             if path.endswith("threading.py") and name == "start":
                 self._stop(frame, "it starts a thread")
+            elif name in _ASKING.get(path.rpartition("/")[2], ()) and is_of_program(frame.f_back):
+                self._stop(frame, f"it calls {name!r} of {Path(path).name}")
             elif type(frame.f_locals.get("self")) is suppress:
                 self._stop(frame, "it goes on after errors")
             elif not path.endswith(_QUIET):
                 self._stop(frame, f"it calls {name!r} of {Path(path).name}")
+            elif path.endswith("inspect.py") and is_of_program(frame.f_back):
+                self.dynamic = True
 
     def _called_c(self, frame: FrameType, fn: Any) -> None:
         of = getattr(fn, "__self__", None)

@@ -48,16 +48,20 @@ class Tracer(Interpreter):
     Attributes:
         tape: so far
         found: tensors that guards know, by their addresses
+        suppresses: whether context managers of the program may let it go on after errors
         broken: why it can be none, once that is known
         unrecorded: why operations cannot be recorded at a play, if they cannot
         unless: the slot that says whether what happens now is left out
         incomplete: why this call's tape cannot be played, though a later one's may
     """
 
-    def __init__(self, name: str, reading: Reading, found: Any = ()) -> None:
+    def __init__(
+        self, name: str, reading: Reading, found: Any = (), suppresses: bool = False
+    ) -> None:
         self.tape = Tape(name)
         self.reading = reading
         self.found = found
+        self.suppresses = suppresses
         self.broken: CannotTrace | None = None
         self.unrecorded = ""
         self.unless: Slot | None = None
@@ -172,7 +176,7 @@ class Tracer(Interpreter):
             params = {**params, "data": Constant(params["data"].copy())}
         given = rebuilt(list(inputs), self._input)
         by_name = {key: self._param(key, value) for key, value in params.items()}
-        if _depends_on_values(op, (inputs, params)) and _goes_on():
+        if _depends_on_values(op, (inputs, params)) and _goes_on(self.suppresses):
             raise self._reason("it goes on after errors, and this operation may raise one")
         state = modes.grad, modes.inference
         return Entry(op, given, by_name, (), (), state, place_of(sys._getframe()))
@@ -396,13 +400,17 @@ def _depends_on_values(op: Any, given: Any) -> bool:
     return not kinds <= set("fc") or _has_array(given)
 
 
-def _goes_on() -> bool:
+def _goes_on(managed: bool) -> bool:
     """Whether an error that an operation raises now would not end the traced call at once."""
     frame = sys._getframe()
     while frame is not None and not (
         frame.f_code.co_name == "_run" and frame.f_code.co_filename.startswith(COMPILER)
     ):
-        if frame.f_code.co_filename[:1] != "<" and is_caught(frame) and is_of_program(frame):
+        if (
+            frame.f_code.co_filename[:1] != "<"
+            and is_caught(frame, managed)
+            and is_of_program(frame)
+        ):
             return True
         frame = frame.f_back
     return False

@@ -60,22 +60,22 @@ class Watch:
 
     def _flatten(self, facts: DictFacts) -> None:
         """Note a dictionary so that all of them are looked at in one pass."""
-        where, keys, items = facts
-        if not keys:
+        where, size, keys, names, values = facts
+        if size == 0:
             self.empty.append(where)
             return
-        self.sized.append(where)
-        self.lengths.append(len(keys))
+        if size is not None:
+            self.sized.append(where)
+            self.lengths.append(size)
         if all(type(key) is str for key in keys):
-            self.keyed.append(where)
+            self.keyed.append(where if keys else ())
             self.keys += keys
         else:
             self._expect(where, keys)
-        values = [value for _, value in items]
-        if len(items) == len(keys) and not any(type(v) is Free for v in values):
+        if len(names) == size and not any(type(v) is Free for v in values):
             self._expect(where.values(), values)
         else:
-            self.parts.append((where, items))
+            self.parts.append((where, names, values))
 
     def _expect(self, where: Any, values: Any) -> None:
         self.objects.append(where)
@@ -111,9 +111,9 @@ class Watch:
             return False
         if not all(map(is_, chain.from_iterable(self.objects), self.expected)):
             return False
-        for where, items in self.parts:
-            for key, value in items:
-                now = where[key]
+        for where, names, values in self.parts:
+            for key, value in zip(names, values):  # noqa: B905  # of one length
+                now = where.get(key, MISSING)
                 if now is not value and not (type(value) is Free and value.fits(now)):
                     return False
         return True
