@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ import minitorch.torch as torch
 from minitorch.torch.compiler.loops import Loop
 from minitorch.torch.compiler.lowering import Call, Update
 from minitorch.torch.compiler.native_player import NativePlayer, Plan
-from minitorch.torch.compiler.passes import with_constants
+from minitorch.torch.compiler.passes import masks_before_pools, with_constants
 from minitorch.torch.compiler.product_forms import Product
 
 from . import compiled_programs
@@ -42,7 +42,7 @@ def plan_of(fn: Any, *args: Any) -> Plan:
     compiled = torch.compile(fn)
     for _ in range(5):
         compiled(*args)
-    shorter, arrays = with_constants(compiled.tape)
+    shorter, arrays = with_constants(masks_before_pools(compiled.tape))
     return NativePlayer(shorter, arrays).native
 
 
@@ -436,3 +436,32 @@ def test_a_weights_gradient_comes_before_the_inputs() -> None:
 
     matrix = 64 * 64 * 4
     assert plan_of(step, torch.randn(64, 64)).lowering.memory.size <= 3 * matrix + 64
+
+
+@pytest.mark.parametrize("window", [(2, 2, 0), (3, 2, 1), (3, 1, 0)], ids=str)
+def test_masks_of_relu_come_before_places_of_pooling(window: tuple[int, int, int]) -> None:
+    """Gradients are the eager ones, with ties and NaN, and masks are made where there are fewer numbers."""
+    pool, conv = nn.MaxPool2d(*window), nn.Conv2d(2, 3, 3, padding=1)
+
+    def step(x: Any, t: Any) -> Any:
+        conv.zero_grad()
+        pooled = pool(torch.relu(conv(x)))
+        (pooled * t).sum().backward()
+        return pooled
+
+    compiled, x = torch.compile(step), torch.randn(2, 2, 8, 8)
+    t = torch.randn(pool(x).shape)[:, :1].expand(-1, 3, -1, -1).clone()
+    for i in range(8):
+        x = torch.randn(2, 2, 8, 8)
+        x[0, 0, 2:5] = (0.0, float("nan"), 1.0)[i % 3]
+        found: list[list[Any]] = []
+        for fn in (step, compiled):
+            found.append(
+                [fn(x, t).detach(), *(cast(Any, p.grad).clone() for p in conv.parameters())]
+            )
+        for a, b in zip(*found, strict=True):
+            assert torch.allclose(a, b, rtol=1e-5, atol=1e-5, equal_nan=True)
+    plan = plan_of(step, x, t)
+    loops = [s for s in plan.lowering.steps if isinstance(s, Loop)]
+    (masking,) = (s for s in loops if "threshold_backward" in [o.name for o in s.operations])
+    assert masking.shape == t.shape

@@ -57,7 +57,7 @@ class Traced:
 
     def prepare(self, tracer: Tracer) -> None:
         """Make the player of a tape that may be played; what only tracing asks for is let go."""
-        self.around.seen.clear()
+        self.around.forget()
         if self.tape.recorded:
             self.play = differentiated(self.tape, tracer) or player_of(self.tape)
         else:
@@ -267,7 +267,8 @@ class Compiled:
             self._note_unstable(tracer.incomplete)
             return False
         new = any(code not in self.codes for code in reading.codes)
-        self.codes = {**self.codes, **reading.codes}
+        if new:
+            self.codes = {**self.codes, **reading.codes}
         self.dynamic = self.dynamic or reading.dynamic
         if new:
             self._note_unstable("it runs other code each time")

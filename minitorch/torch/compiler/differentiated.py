@@ -96,7 +96,7 @@ class WayBack:
         if self.plays == config.plays_before_programs:
             shorter = without_idle_copies(self.tape)
             self.play = programs_of(shorter) or self.play
-            self.tape.program = shorter.program
+            self.tape.listed = shorter.listed
         self.plays += 1
         found = self.play(given)
         machines = getattr(self.play, "machines", None)
@@ -248,7 +248,7 @@ class Differentiated:
         if self.plays == config.plays_before_programs:
             forward = self._forward_tape()
             self.forward = programs_of(forward) or self.forward
-            self.tape.program = forward.program
+            self.tape.listed = forward.listed
         self.plays += 1
         before = (
             [g.state_array() for g in self.generators],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..backends.cpu.dispatch import COMPILES
@@ -27,7 +28,7 @@ class Explanation:
         self.out, self.tape, reason = traced_once(compiled, args, kwargs)
         self.break_reasons = [reason] if reason else []
         if self.tape is not None and COMPILES:
-            self.tape.program = listing(self.tape)
+            self.tape.listed = partial(listing, self.tape)
 
     tape: Tape | None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -30,8 +29,7 @@ class DictFacts(NamedTuple):
 
     def is_numbered(self) -> bool:
         """Whether a new version tells of every change; not of another order in an OrderedDict."""
-        kind = type(self.where)
-        return kind is dict or (kind is OrderedDict and self.size == 0)
+        return type(self.where) is dict
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""

@@ -435,5 +435,5 @@ def graph_of(
     play: Any = GraphPlayer(shorter, captured, python).function()
     play.ahead = captured
     assert captured.graph is not None
-    tape.program = [f"graph: {captured.graph.about()}"]
+    tape.listed = partial(list, [f"graph: {captured.graph.about()}"])
     return play

@@ -90,6 +90,7 @@ class Surroundings:
 
     Attributes:
         dicts: facts about dictionaries
+        empty: dictionaries in which nothing is
         lists: lists and their items
         cells: variables of enclosing functions and their values
         attributes: objects, names, and what `getattr` gives
@@ -117,6 +118,7 @@ class Surroundings:
         self.of_layouts = dynamic or "grad" in self.own_names
         self.of_gradients = self.of_layouts or "_grad" in self.names
         self.dicts: list[DictFacts] = []
+        self.empty: list[Any] = []
         self.lists: list[tuple[Any, tuple[Any, ...]]] = []
         self.cells: list[tuple[Any, Any]] = []
         self.attributes: list[tuple[Any, str, Any]] = []
@@ -167,6 +169,11 @@ class Surroundings:
             if whose == "program" and code not in self.covered:
                 line = f"{code.co_filename}:{code.co_firstlineno}"
                 self._refuse(f"{code.co_name!r} ({line}) ran, and cannot be found again")
+
+    def forget(self) -> None:
+        """Let go of what only finding needs."""
+        self.seen, self.kept, self.covered, self.codes = set(), [], set(), {}
+        self.names = self.own_names = frozenset()
 
     # --- By type ---------------------------------------------------------------------------------
 
@@ -229,6 +236,9 @@ class Surroundings:
         self.waiting += [(value, name) for value in values]
 
     def _look_at_dict(self, value: Any) -> None:
+        if not value:
+            self.empty.append(value)
+            return
         self.dicts.append(dict_facts(value))
         self._all(key for key in value if type(key) is not str)
         self.waiting += [(each, key if type(key) is str else "") for key, each in value.items()]
@@ -436,10 +446,11 @@ class Surroundings:
 
     def change(self) -> str:
         """What is no longer as it was; "" if nothing."""
-        for facts in self.dicts:
-            changed = facts.change()
-            if changed:
-                return changed
+        if any(map(len, self.empty)):
+            return "the names in an empty dictionary"
+        changed = next(filter(None, (facts.change() for facts in self.dicts)), "")
+        if changed:
+            return changed
         for where, name, value in self.places:
             now = where.get(name, MISSING)
             if now is not value and not same(now, value):

@@ -16,7 +16,7 @@ import numpy as np
 from ..formulas.geometry import Geometry
 from ..formulas.losses import check_targets
 from .memory import REALS, compact_layout, is_compact, is_dense
-from .tape import Entry, Slot
+from .tape import ALIAS, Entry, Layout, Slot
 
 if TYPE_CHECKING:
     from .lowering import Lowering
@@ -200,8 +200,35 @@ def _max_pool(lowering: Lowering, entry: Entry) -> bool:
     *outer, height, width = lowering.layout(x)[0]
     words: list[Any] = [x, *entry.outputs, math.prod(outer), height, width]
     work = _size(lowering, x)
-    lowering.add(Kernel("halve", real, words, [x], list(entry.outputs), work), layouts)
+    name, (shape, _, kind) = "halve", layouts[1]
+    if height * width < 1 << 15 and _are_put_back(lowering, entry.outputs[1], layouts[0]):
+        name, kind = "halve_short", np.dtype(np.int16)
+    made = [layouts[0], compact_layout(shape, kind)]
+    lowering.add(Kernel(name, real, words, [x], list(entry.outputs), work), made)
     return True
+
+
+def _are_put_back(lowering: Lowering, places: Slot, layout: Layout) -> bool:
+    """Whether nothing reads places but programs that compute gradients of what was pooled."""
+    shown, layouts = {places}, {places: layout}
+    for entry in lowering.tape.entries:
+        layouts.update(zip(entry.outputs, entry.layouts, strict=True))
+        if shown.isdisjoint(entry.slots()):
+            continue
+        if entry.op is ALIAS:
+            shown.add(entry.outputs[0])
+        elif entry.op.name != "max_pool_backward":
+            return False
+        else:
+            g = entry.inputs[0]
+            lies = layouts[g] if g in layouts else lowering.layout(g)
+            if (
+                lies != layout
+                or entry.layouts[0][2] != layout[2]
+                or not is_compact(entry.layouts[0])
+            ):
+                return False
+    return shown.isdisjoint(lowering.returned)
 
 
 @form("adaptive_avg_pool")
@@ -236,13 +263,14 @@ def _max_pool_backward(lowering: Lowering, entry: Entry) -> bool:
     layout, dims = entry.layouts[0], entry.params["dims"]
     real = are_plain(lowering, [g], [layout])
     index = lowering.layout(places)
-    if real is None or index[2] != np.int64 or not is_compact(index):
+    if real is None or index[2] not in (np.int64, np.int16) or not is_compact(index):
         return False
     shape, size = lowering.layout(g)[0], math.prod(layout[0])
     planes, windows = math.prod(shape[:-dims]), math.prod(shape[-dims:])
     made = entry.outputs[0]
     words: list[Any] = [g, places, made, planes, windows, math.prod(layout[0][-dims:])]
-    lowering.add(Kernel("put_back", real, words, [g, places], [made], size), [layout])
+    name = "put_back" if index[2] == np.int64 else "put_back_short"
+    lowering.add(Kernel(name, real, words, [g, places], [made], size), [layout])
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,10 +42,27 @@ class Loan:
         }  # fmt: skip
 
 
+class Machines:
+    """Those of a tape that nobody uses; if there is none, programs are planned once more, since plans are large and seldom needed."""
+
+    def __init__(self, first: Machine, again: Callable[[], Plan]) -> None:
+        self.idle, self.again = [first], again
+
+    def take(self) -> Machine:
+        """A machine. Where somebody kept a gradient that was part of a buffer, none will be in the next."""
+        try:
+            machine = self.idle.pop()
+        except IndexError:
+            return Machine(self.again())
+        return machine if machine.is_free() else Machine(self.again(), lends=False)
+
+
 class Machine:
     """The programs of a tape, ready to run.
 
     Attributes:
+        layouts: of what is left to the caller
+        dynamic: the numbers of its addresses, if there are
         addresses: of memory that is another one at each play, by its number; the first says whether something is wrong
         left: the arrays that were last left to the caller; one that nobody else has any more is used again
         lent: the numbers of those that are parts of the buffer
@@ -57,7 +75,10 @@ class Machine:
     def __init__(self, plan: Plan, lends: bool = True) -> None:
         from ..backends.cpu import programs
 
-        self.plan, self.programs = plan, programs
+        self.plan: Any = plan
+        self.programs = programs
+        self.layouts = [root.layout for root in plan.left]
+        self.dynamic = [plan.dynamic.get(id(root)) for root in plan.left]
         memory = plan.lowering.memory
         self.buffer = np.empty(memory.size + 64, np.uint8)
         self.start = -(-address_of(self.buffer) // 64) * 64
@@ -72,15 +93,16 @@ class Machine:
         self.numbers: dict[int, Any] = {}
         self.runs = [self._run(segment) for segment in plan.segments]
         self.views = [self._view(memory.place(Slot(slot))) for slot in plan.viewed]
+        self.plan = None  # which is large, and done with
 
     def new(self, number: int) -> Any:
         """A new array for what is left to the caller: somebody still has the last one."""
-        return self._leave(number, new_array(self.plan.left[number].layout))
+        return self._leave(number, new_array(self.layouts[number]))
 
     def _leave(self, number: int, array: Any) -> Any:
         """Let an array be what is left to the caller."""
         self.left[number] = array
-        known = self.plan.dynamic.get(id(self.plan.left[number]))
+        known = self.dynamic[number]
         if known is not None:
             self.addresses[known] = address_of(array)
         return array
@@ -124,7 +146,9 @@ class Machine:
         elif root.whose == OWN:
             block[i] = self.start + root.offset + place.offset
         else:
-            block[i] = address_of(self.plan.array_of(root.slot)) + place.offset
+            array = self.plan.array_of(root.slot)
+            self.kept.append(array)
+            block[i] = address_of(array) + place.offset
 
     def _entry(self, k: int, patches: list[Any]) -> tuple[int, list[int | Place]]:
         """The function of a step, and its words."""

@@ -23,7 +23,7 @@ from ..tensor import bump_versions
 from .kernel_forms import Kernel
 from .loops import Loop, Text
 from .lowering import Call, Lowering, Update
-from .machine import OWN_REFERENCES, Machine
+from .machine import OWN_REFERENCES, Machine, Machines
 from .memory import LEFT, LENT, MADE, OUTSIDE, OWN, PARALLEL, Place, Root, compact_layout, new_array
 from .player import OnArrays
 from .product_forms import Product
@@ -75,7 +75,6 @@ class Plan:
         roots = {id(p.root): p.root for p in memory.places.values()}
         self.left = [root for root in roots.values() if root.whose in (LEFT, LENT)]
         self.viewed = sorted(s for s in read if memory.places[s].root.whose == OWN)
-        self.idle: list[Machine] = []
 
     def _note(self, root: Root) -> None:
         """Number memory that is another one at each play."""
@@ -109,32 +108,27 @@ class Plan:
         steps = [self.lowering.steps[k] for k in segment]
         return any(isinstance(s, Product) and math.prod(s.sizes) > LARGE for s in steps)
 
-    def machine(self) -> Machine:
-        """A machine that nobody uses. Where somebody kept a gradient that was part of a buffer, none will be in the next."""
-        try:
-            machine = self.idle.pop()
-        except IndexError:
-            return Machine(self)
-        return machine if machine.is_free() else Machine(self, lends=False)
-
 
 class NativePlayer(OnArrays):
     """Plays a tape by programs, and by calls of Python where there is no other way."""
 
-    def __init__(self, tape: Tape, constants: dict[Slot, Any], plan: Plan | None = None) -> None:
+    def __init__(
+        self, tape: Tape, constants: dict[Slot, Any], plan: Plan | None = None, again: Callable[[], Plan] | None = None
+    ) -> None:  # fmt: skip
         super().__init__(tape)
-        self.native = Plan(tape, constants, self.returned) if plan is None else plan
+        anew = partial(Plan, tape, constants, self.returned)
+        self.native = anew() if plan is None else plan
         self.emitted = {int(s) for s in tape.sources} | {int(s) for s in constants}
         self.made_by = {int(s): e for e in self.native.lowering.views for s in e.outputs}
         self.done = self._last_read()
-        self.native.idle.append(Machine(self.native))  # compiles
+        self.machines = Machines(Machine(self.native), again or anew)  # compiles
 
     def entries(self) -> None:
         plan = self.native
         places = plan.lowering.memory
         if any(root.whose == LENT for root in plan.left):  # the last ones are let go of
             self.leave(plan.lowering.numbers[0])
-        self.lines.append(f"machine = {self.constant(plan.machine)}()")
+        self.lines.append(f"machine = {self.constant(self.machines.take)}()")
         self.lines.append("address = machine.addresses")
         for number, slot in enumerate(plan.viewed):
             self.lines.append(f"v{slot} = machine.views[{number}]")
@@ -185,7 +179,7 @@ class NativePlayer(OnArrays):
 
     def end(self) -> None:
         super().end()
-        self.lines.append(f"{self.constant(self.native.idle.append)}(machine)")
+        self.lines.append(f"{self.constant(self.machines.idle.append)}(machine)")
 
     def tensor(self, slot: Slot) -> str:
         self._ensure(slot)

@@ -13,8 +13,9 @@ from ..backends.interface import as_array, computed
 from ..ops.copies import CLONE
 from ..ops.creation import LIFT
 from ..ops.record import ELEMENTWISE, MOVEMENT, REDUCTION, Op
+from ..ops.reduce import SUM
 from .comparing import owner
-from .tape import ALIAS, Entry, Slot, Tape, rebuilt, slots_in
+from .tape import ALIAS, Entry, Layout, Slot, Tape, rebuilt, slots_in
 from .tracing import Constant
 
 CREATED = frozenset(("ones", "zeros", "full", "arange"))
@@ -96,6 +97,80 @@ def without_idle_copies(tape: Tape) -> Tape:
             given = int(entry.inputs[0])
             idle = uses[given] == 1 and fresh.get(given) == entry.layouts[0]
         entries.append(replace(entry, op=ALIAS, params={}) if idle else entry)
+    return replace(tape, entries=entries)
+
+
+class _Pools:
+    """What masks_before_pools knows of a tape.
+
+    Attributes:
+        same: what aliases show
+        layouts: of what entries make
+        fresh: what has memory of its own
+        uses: how often each slot is read, or left behind
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self.same: dict[Slot, Slot] = {}
+        self.layouts: dict[Slot, Layout] = {}
+        self.fresh: set[Slot] = set()
+        self.uses = Counter(slot for entry in tape.entries for slot in entry.slots())
+        self.uses.update(slots_in((tape.result, [g for *_, g in tape.gradients])))
+        for entry in tape.entries:
+            self.layouts.update(zip(entry.outputs, entry.layouts, strict=True))
+            if entry.op is ALIAS:
+                self.same[entry.outputs[0]] = self.shown(entry.inputs[0])
+            else:
+                self.fresh |= {s for s, own in zip(entry.outputs, entry.fresh, strict=False) if own}
+
+    def shown(self, slot: Any) -> Any:
+        """What an alias shows; a slot that is none shows itself."""
+        return self.same.get(slot, slot)
+
+    def may_swap(self, mask: Entry, back: Entry, pool: Entry) -> bool:
+        """Whether a mask of what is put back tells, for each window, whether its largest number is above 0."""
+        return (
+            mask.params == {"constants": (0, 0)}
+            and self.shown(mask.inputs[1]) == self.shown(pool.inputs[0])
+            and self.uses[back.outputs[0]] == 1
+            and mask.layouts == back.layouts
+            and self.layouts.get(back.inputs[0]) == pool.layouts[0]
+        )
+
+
+def masks_before_pools(tape: Tape) -> Tape:
+    """Gradients of max pooling over relu are masked before they are put back, by what was pooled: what relu made may be let go of.
+
+    The largest number of a window is the one at the place to which its gradient goes, and elsewhere gradients are 0.
+    """
+    known, entries = _Pools(tape), list(tape.entries)
+    following = max([*known.layouts, *tape.sources], default=-1) + 1
+    pools: dict[Slot, Entry] = {}  # by their indices
+    backs: dict[Slot, int] = {}
+    masked: dict[Slot, tuple[Slot, int]] = {}  # by what is put back: what is, and its dimensions
+    for i, entry in enumerate(tape.entries):
+        given: Any = known.shown(entry.inputs[0]) if entry.inputs else None
+        name = entry.op.name
+        if any(s not in tape.sources for k in entry.op.writes for s in slots_in(entry.inputs[k : k + 1])):  # fmt: skip
+            pools.clear()
+        elif name == "max_pool2d_with_indices" and {given, *entry.outputs} <= known.fresh:
+            pools[entry.outputs[1]] = entry
+        elif name == "max_pool_backward":
+            backs[entry.outputs[0]] = i
+        elif name == "threshold_backward" and given in backs:
+            back = entries[backs[given]]
+            pool = pools.get(known.shown(back.inputs[1]))
+            if pool is not None and known.may_swap(entry, back, pool):
+                made, following = Slot(following), following + 1
+                before = {"outputs": (made,), "layouts": pool.layouts[:1], "number": back.number}
+                entries[backs[given]] = replace(entry, inputs=[back.inputs[0], pool.outputs[0]], **before)  # fmt: skip
+                entries[i] = replace(back, inputs=[made, back.inputs[1]], outputs=entry.outputs, number=entry.number)  # fmt: skip
+                masked[entry.outputs[0]] = made, back.params["dims"]
+        elif entry.op is SUM and given in masked and entry.params["dtype"] is None:
+            made, dims = masked[given]
+            count = len(known.layouts[given][0])
+            if {d % count for d in entry.params["dim"]} >= set(range(count - dims, count)):
+                entries[i] = replace(entry, inputs=[made])
     return replace(tape, entries=entries)
 
 

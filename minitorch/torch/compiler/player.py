@@ -75,9 +75,7 @@ class Player:
         """Compile the source."""
         source = self.source()
         exec(compile(source, f"<tape of {self.tape.name}>", "exec"), self.names)
-        play = self.names["play"]
-        play.source = source
-        return play
+        return self.names["play"]
 
     def source(self) -> str:
         """The player as text."""

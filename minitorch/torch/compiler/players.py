@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...garbage import uncollected
 from ..backends.cpu.dispatch import COMPILES
 from ..tensor import Tensor
-from .passes import with_constants
+from .passes import masks_before_pools, with_constants
 from .player import OnArrays, OnTensors
 from .tape import Slot, Tape, layout_of
 
@@ -33,7 +34,7 @@ def player_of(
     """
     if tape.recorded:
         return OnTensors(tape).function()
-    shorter, arrays = with_constants(tape)
+    shorter, arrays = with_constants(masks_before_pools(tape) if native else tape)
     if tape.elsewhere:
         from .graph_player import OnDevice
 
@@ -60,7 +61,7 @@ def _function_of(player: OnArrays, constants: dict[Slot, Any]) -> Callable[[Sequ
         player.fixed.add(int(slot))
     play: Any = player.function()
     if hasattr(player, "native"):
-        play.machines = player.native.idle  # type: ignore[attr-defined]
+        play.machines = player.machines.idle  # type: ignore[attr-defined]
     return play
 
 
@@ -76,13 +77,14 @@ def programs_of(tape: Tape, ahead: bool = False) -> Callable[[Sequence[Tensor]],
             from .graph_player import graph_of
 
             return graph_of(tape, player_of(tape), ahead)
-        from .listing import kernels_in, listing_of
+        plan = _plan_of(tape)
+        from .listing import kernels_in
         from .native_player import NativePlayer
 
-        plan = _plan_of(tape)
-        tape.program = listing_of(plan)
         log.info("compiling %d kernels for %r", kernels_in(plan), tape.name)
-        return _function_of(NativePlayer(plan.tape, plan.constants, plan), plan.constants)
+        player = NativePlayer(plan.tape, plan.constants, plan, partial(_plan_of, tape))
+        tape.listed = partial(listing, tape)
+        return _function_of(player, plan.constants)
     except Exception as error:
         warnings.warn(
             f"torch.compile: {tape.name!r} is played by Python, because {_reason(tape, error)}",
@@ -110,5 +112,5 @@ def _plan_of(tape: Tape) -> Plan:
     with uncollected():  # the first plan imports the compiler
         from .native_player import Plan
 
-        shorter, arrays = with_constants(tape)
+        shorter, arrays = with_constants(masks_before_pools(tape))
         return Plan(shorter, arrays, OnArrays(shorter).returned)

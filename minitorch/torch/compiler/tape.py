@@ -23,6 +23,7 @@ Layout = tuple[tuple[int, ...], tuple[int, ...], np.dtype]
 class Slot(int):
     """The number of a tensor on a tape; as `of_array`, of its array."""
 
+    __slots__ = ()
     of_array = False
 
     def __repr__(self) -> str:
@@ -32,6 +33,7 @@ class Slot(int):
 class ArraySlot(Slot):
     """A tensor's array, where an operation takes that."""
 
+    __slots__ = ()
     of_array = True
 
 
@@ -114,7 +116,7 @@ class Tape:
         recorded: whether results have a history, so that operations are recorded at each play
         inference: results that were made in inference mode
         versions: of results that were written after they were made
-        program: what it was compiled to, as text
+        listed: lists what it was compiled to
         elsewhere: the devices of slots that are not on the CPU
         entangled: whether arguments or gradients share memory, with each other or with tensors that were found
         backwards: of results that have a history, the tapes of ways back
@@ -130,13 +132,18 @@ class Tape:
     recorded: bool = False
     inference: set[Slot] = field(default_factory=set)
     versions: dict[Slot, int] = field(default_factory=dict)
-    program: list[str] = field(default_factory=list)
+    listed: Callable[[], list[str]] = list
     backwards: list[Tape] = field(default_factory=list)
     elsewhere: dict[Slot, device] = field(default_factory=dict)
     entangled: bool = False
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    @property
+    def program(self) -> list[str]:
+        """What it was compiled to, as text; made when somebody asks."""
+        return self.listed()
 
     def lines(self) -> list[str]:
         """The tape as a program: one line an entry, with shapes and where it came from."""

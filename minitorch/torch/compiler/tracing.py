@@ -27,6 +27,7 @@ from .tape import (
     CONTAINERS,
     ArraySlot,
     Entry,
+    Layout,
     Slot,
     Source,
     Tape,
@@ -66,6 +67,7 @@ class Tracer(Interpreter):
         self.unrecorded = ""
         self.unless: Slot | None = None
         self.incomplete = ""
+        self.layouts: dict[Any, Any] = {}  # each once
         self.first_node = next(numbers)
         self.walked: set[Node] = set()  # nodes that a backward went through
         self.tensors: dict[int, tuple[Slot, Tensor, Any]] = {}
@@ -188,7 +190,7 @@ class Tracer(Interpreter):
         entry.several = isinstance(result, (tuple, list))
         made = [t for t in tensors_in(result) if self._known(t) is None]
         entry.outputs = tuple([self._new(t) for t in made])
-        entry.layouts = tuple([layout_of(t._array) for t in made])
+        entry.layouts = tuple([self._layout(t._array) for t in made])
         entry.fresh = self._fresh([t._array for t in made])
         if getattr(entry.op, "kind", "") == MOVEMENT and isinstance(inputs[0], Tensor):
             entry.offsets = tuple([_offset(t._array, inputs[0]._array) for t in made])
@@ -272,8 +274,13 @@ class Tracer(Interpreter):
             raise self._reason(f"a tensor is on the device {tensor.device}")
         slot = self._new(tensor)
         self.owners.add(id(owner(tensor._array)))
-        self.tape.sources[slot] = Source(kind, of, layout_of(tensor._array))
+        self.tape.sources[slot] = Source(kind, of, self._layout(tensor._array))
         return slot
+
+    def _layout(self, array: Any) -> Layout:
+        """An array's layout, which the tape has once."""
+        found = layout_of(array)
+        return self.layouts.setdefault(found, found)
 
     def _known(self, tensor: Tensor) -> Slot | None:
         found = self.tensors.get(id(tensor))

@@ -6,13 +6,14 @@ that has changed is looked into, and so are tensors that require gradients, list
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from itertools import chain
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from ..attributes import all_attributes
 from .comparing import MISSING, Free
-from .facts import DictFacts, TensorFacts, tensor_change
+from .facts import DictFacts, tensor_change
 from .versions import NUMBERED, Versions
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Watch:
     """What was found around a function, ready to be looked at quickly.
 
     Attributes:
-        numbered: facts about dictionaries with versions, and about tensors whose attributes stay
+        numbered: facts about dictionaries with versions, empty ones, and facts about tensors whose attributes stay
         versions: of these
         tensors: facts about the others
         empty: dictionaries without versions that are empty
@@ -37,12 +38,13 @@ class Watch:
         self.around = around
         dicts = [each for each in around.dicts if NUMBERED and each.is_numbered()]
         lasting = [each for each in around.tensors.values() if NUMBERED and each.stays()]
-        self.numbered: list[DictFacts | TensorFacts] = [*dicts, *lasting]
+        empty = [each for each in around.empty if NUMBERED and type(each) in (dict, OrderedDict)]
+        self.numbered: list[Any] = [*dicts, *empty, *lasting]
         attributes = [all_attributes(each.tensor) for each in lasting]
-        self.versions = Versions([*(each.where for each in dicts), *attributes])
+        self.versions = Versions([*(each.where for each in dicts), *empty, *attributes])
         numbered = set(map(id, self.numbered))
         self.tensors = [each for each in around.tensors.values() if id(each) not in numbered]
-        self.empty: list[Any] = []
+        self.empty = [each for each in around.empty if id(each) not in numbered]
         self.sized: list[Any] = []
         self.lengths: list[int] = []
         self.keyed: list[Any] = []
@@ -61,9 +63,6 @@ class Watch:
     def _flatten(self, facts: DictFacts) -> None:
         """Note a dictionary so that all of them are looked at in one pass."""
         where, size, keys, names, values = facts
-        if size == 0:
-            self.empty.append(where)
-            return
         if size is not None:
             self.sized.append(where)
             self.lengths.append(size)
@@ -97,6 +96,8 @@ class Watch:
             facts = self.numbered[k]
             if isinstance(facts, DictFacts):
                 holds = not facts.change()
+            elif isinstance(facts, dict):
+                holds = not len(facts)
             else:
                 holds = not tensor_change((facts,)) and self.around.same_gradients((facts,))
             if not holds:
@@ -105,7 +106,7 @@ class Watch:
         return True
 
     def _same_containers(self) -> bool:
-        if any(self.empty) or list(map(len, self.sized)) != self.lengths:
+        if any(map(len, self.empty)) or list(map(len, self.sized)) != self.lengths:
             return False
         if list(chain.from_iterable(self.keyed)) != self.keys:
             return False

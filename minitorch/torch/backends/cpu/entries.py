@@ -38,6 +38,7 @@ from .runs import total
 Array = Any
 
 words: Any = run_at(np.int64)
+shorts: Any = run_at(np.int16)
 doubles: Any = run_at(np.float64)
 
 _convolve_all = body_of(conv_tiles.convolve_all)
@@ -113,6 +114,23 @@ def put_back(block: int, task: int, tasks: int) -> None:
     w = words(block, 6)
     planes, windows, size = w[3], w[4], w[5]
     g, places = matrix_at(w[0], planes, windows), words(w[1], planes * windows)
+    _add_planes(task, tasks, g, matrix_at(w[2], planes, size), places.reshape(planes, windows))
+
+
+def halve_short(block: int, task: int, tasks: int) -> None:
+    """`halve` where 16 bits hold a place."""
+    w = words(block, 6)
+    planes, size, quarter = w[3], w[4] * w[5], (w[4] // 2) * (w[5] // 2)
+    values, places = matrix_at(w[1], planes, quarter), shorts(w[2], planes * quarter)
+    places = places.reshape(planes, quarter)
+    _halve_planes(task, tasks, matrix_at(w[0], planes, size), values, places, (w[4], w[5]))
+
+
+def put_back_short(block: int, task: int, tasks: int) -> None:
+    """`put_back` of places in 16 bits."""
+    w = words(block, 6)
+    planes, windows, size = w[3], w[4], w[5]
+    g, places = matrix_at(w[0], planes, windows), shorts(w[1], planes * windows)
     _add_planes(task, tasks, g, matrix_at(w[2], planes, size), places.reshape(planes, windows))
 
 
