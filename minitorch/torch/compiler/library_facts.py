@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from types import CodeType, ModuleType
 from typing import Any
 
+from ..nn import functional
+from . import watching
 from .classes import dict_of, is_of_library
 from .facts import DictFacts, dict_facts
 from .names import names_in
@@ -18,8 +20,11 @@ _classes: dict[type, DictFacts] = {}
 """What classes of the library had when somebody last asked: all tapes share it."""
 
 
-def class_facts(cls: type) -> DictFacts:
-    """How many attributes a class of the library has, and its methods."""
+def class_facts(cls: type, attributes: frozenset[str]) -> DictFacts:
+    """How many attributes a class of the library has, and its methods; where dictionaries have no versions, those that code names."""
+    if not watching.NUMBERED:
+        own = dict_of(cls)
+        return dict_facts(own, sorted(attributes & own.keys()))._replace(keys=())
     known = _classes.get(cls)
     if known is None or known.change():
         own = dict_of(cls)
@@ -34,7 +39,8 @@ def module_facts(codes: dict[CodeType, str], attributes: frozenset[str]) -> Iter
     for code, whose in codes.items():
         if whose == "library":
             loads.setdefault(code.co_filename, set()).update(names_in(code).loads)
-    named: dict[int, tuple[dict[str, Any], set[str]]] = {}
+    layers: Any = vars(functional)  # their `forward` is written from its functions, in no file
+    named: dict[int, tuple[Any, set[str]]] = {id(layers): (layers, set(attributes))}
     for title, module in list(sys.modules.items()):
         if not isinstance(module, ModuleType) or title.startswith(BACKENDS):
             continue

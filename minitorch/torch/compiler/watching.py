@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from itertools import chain
-from operator import is_
+from operator import getitem, is_
 from typing import TYPE_CHECKING, Any
 
 from ..attributes import all_attributes
@@ -31,7 +31,8 @@ class Watch:
         sized: whatever else has a length, and these lengths
         keyed: dictionaries, and all their keys, which are strings
         objects: things to go through, and what is found there
-        parts: dictionaries of which only some values count
+        parts: dictionaries with numbers that may change
+        places: dictionaries, as often as there are names of which the values count
     """
 
     def __init__(self, around: Surroundings) -> None:
@@ -52,6 +53,9 @@ class Watch:
         self.objects: list[Any] = []
         self.expected: list[Any] = []
         self.parts: list[Any] = []
+        self.places: list[Any] = []
+        self.names: list[Any] = []
+        self.values: list[Any] = []
         for each in around.dicts:
             if id(each) not in numbered:
                 self._flatten(each)
@@ -73,8 +77,12 @@ class Watch:
             self._expect(where, keys)
         if len(names) == size and not any(type(v) is Free for v in values):
             self._expect(where.values(), values)
-        else:
+        elif any(type(v) is Free for v in values):
             self.parts.append((where, names, values))
+        else:
+            self.places += [where] * len(names)
+            self.names += names
+            self.values += values
 
     def _expect(self, where: Any, values: Any) -> None:
         self.objects.append(where)
@@ -111,6 +119,11 @@ class Watch:
         if list(chain.from_iterable(self.keyed)) != self.keys:
             return False
         if not all(map(is_, chain.from_iterable(self.objects), self.expected)):
+            return False
+        try:
+            if not all(map(is_, map(getitem, self.places, self.names), self.values)):
+                return False
+        except KeyError:
             return False
         for where, names, values in self.parts:
             for key, value in zip(names, values):  # noqa: B905  # of one length
