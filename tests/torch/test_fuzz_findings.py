@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch as real
 
+import minitorch.torch as ours
+
 from .fuzz.calls import Call
 from .fuzz.judging import judge
 from .fuzz.memory import GuardedMemory
@@ -398,7 +400,27 @@ FINDINGS = [
     *[row("einsum", q, [T([[[0, -6, 3], [-5, 9, 2]]]).to(k), T([[-1, 8, -4]]).to(k)]) for q in ("ijk,ik->j", "ijk,il->jk", "ijk,ik", "ijk,ik->i") for k in (real.int8, real.float32)],
     *[row("bernoulli", real.full((3,), 0.4).to(k), out=real.ones(n, dtype=o)) for k in (real.bfloat16, real.float64) for n in (4, 3) for o in (real.uint8, real.float32)],
     *[row("nn.functional.embedding_bag", T([1, 0, 1]).to(k), real.ones(2, 3), T([0, 1]), max_norm=m) for k in (real.int16, real.int32) for m in (None, 1.0)],
+    *[row(n, T([1, 2], dtype=k), v, alpha=a) for n in ("Tensor.add", "Tensor.sub", "rsub") for k in (real.complex64, real.float32, real.float16)
+      for v, a in ((3, 2**62), (2**62, 3), (1e300, 1e-300), (-3.0, 1e300), (2.5, 1.5))],
+    *[row(n, T([1, 2], dtype=real.complex64), v, alpha=a) for n in ("Tensor.add", "rsub") for v, a in ((1e300 + 1j, 3), (1e300 + 1e300j, 1 + 1j), (1j, 2**62))],
+    *[row(n, *a, out=ONES.clone(), device=d) for d in ("cpu", 7, "meta", "word", -1) for n, *a in (("ones", 3), ("full", (3,), 1.0), ("arange", 3.0), ("rand", 3), ("linspace", 0, 1, 3))],
+    row("arange", -(2**63), True, 1e-300),
+    *[row(n, 0, 2, s, dtype=real.bool) for n in ("linspace", "logspace") for s in (0, 1, 2)],
+    *[row("logspace", False, 1 + 2j, 3, base=b) for b in (INF, 0.0, -2.0, NAN, 1e300)],
+    *[row(n, T([[-1.79, -0.2], [0.5, 0.1], [1.64, -3.0]]), *a, p) for n, a in (("nn.functional.pdist", ()), ("cdist", (real.ones(1, 2),))) for p in (1e300, 1e-300, 200.0)],
+    *[row(n, T([[1j, 2 + 1j], [1j, 3 + 4j]]), d, correction=c) for n in ("var", "std", "var_mean") for d in (0, [0, 1], None) for c in (0, 1, 2, 4, 5)],
+    *[row("histc", T([0.8, -2.0, 1.0, 2.5], dtype=k), 5, *b) for k in (real.float16, real.float32) for b in ((-(2**63), -(2**63)), (1e300, 1e300), (-(2**63), 1.0))],
+    *[row("nn.functional.cosine_similarity", T([[1.0, 2.0]], dtype=k), T([[1.0, 2.0]]), eps=e) for k in (real.float16, real.float32, real.float64) for e in (1e300, 1e5)],
+    *[row("nn.functional.multi_margin_loss", T([[1.0, 2.0]], dtype=k), T([1]), margin=m) for k in (real.float32, real.float64) for m in (1e300, 1e3)],
+    *[row("gradient", T(x, dtype=k)) for k in (real.bool, real.uint8, real.int8) for x in (1, [1, 0, 1])],
+    *[row("Tensor.fill_diagonal_", x.clone() if x.is_contiguous() else x, 2, True) for r, c in ((3, 1), (7, 2), (5, 3), (9, 3), (3, 0)) for x in (real.zeros(r, c), real.zeros(c, r).t())],
+    row("nn.init.trunc_normal_", real.ones(5), T([[6]]), NAN, 0.0),
     # Gradients
+    row("nn.functional.mse_loss", leaf([3e38, -2e38, 1.0], real.float32), leaf([0.0, 1.0, 3.0], real.float32)),
+    *[row("nn.functional.mse_loss", leaf(x, real.float32), T(0.0), reduction=r) for x, r in ((3e38, "mean"), (3e38, "sum"), ([2e38, 1.0], "none"))],
+    row("polar", leaf([3e38] * 8, real.float32), leaf([0.1, 0.8, 1.5, 2.2, 2.9, 3.6, 4.3, 5.0], real.float32)),
+    *[row("Tensor.__rpow__", leaf([1.79, -3.1, INF], k), b) for k in (real.float16, real.float32) for b in (1e300, -2.0, 0.0, 2)],
+    *[row("Tensor.__rpow__", leaf([1.5 + 2j, -1j], real.complex64), b) for b in (-2.0, 1e30, 0.5 + 1j)],
     Call("Tensor.scatter_reduce_", [leaf([1 + 1j, 2j], real.complex128), 0, T([1, 1]), leaf([2.0 - 1j, 3.0], real.complex128), "mean"], written=True),
     *[row("scatter_reduce", leaf([1.0, 2.0]), 0, T([1, 1]), leaf([2.0, 3.0]), how, include_self=i) for how in ("mean", "amax") for i in (True, False)],
     *[row("index_reduce", leaf([1.0, 2.0]), 0, T([1, 1]), leaf([2.0, 3.0]), "mean", include_self=i) for i in (True, False)],
@@ -435,3 +457,15 @@ FINDINGS = [
 @pytest.mark.parametrize("call", FINDINGS)
 def test_the_call_is_as_in_pytorch(call: Call) -> None:
     judge(call, GuardedMemory())
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("p", [2.0, 3.0])
+def test_distances_in_half_precision_are_those_in_single_precision(kind: str, p: float) -> None:
+    x = ours.as_tensor([[300.0, 1.0], [-300.0, 2.0], [2.0, 250.0]]).to(getattr(ours, kind))
+    half, single = x.clone().requires_grad_(), x.float().requires_grad_()
+    found, expected = ours.cdist(half, -half, p), ours.cdist(single, -single, p)
+    found.sum().backward()
+    expected.sum().backward()
+    assert found.equal(expected.to(found.dtype))
+    assert ours.allclose(half.grad.float(), single.grad, atol=0.02)

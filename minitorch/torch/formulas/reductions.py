@@ -72,12 +72,18 @@ def var_mean(
     """The variance, divided by the count less `correction`, and the mean."""
     wide = x.astype(np.float32) if is_half(x) else x
     squares, means, count = moments(wide, dims, keepdim)
-    found = _divided(squares, count, correction), as_array(means).reshape(squares.shape)
+    is_complex = x.dtype.kind == "c"
+    spread = (
+        var(x, dims, correction, keepdim) if is_complex else _divided(squares, count, correction)
+    )
+    found = spread, as_array(means).reshape(squares.shape)
     return found if wide is x else rounded_to(x.dtype, found)
 
 
 def var(x: Array, dims: Dims = None, correction: float = 1, keepdim: bool = False) -> Array:
-    """The variance, divided by the count less `correction`."""
+    """The variance, divided by the count less `correction`; of complex numbers, that of both parts."""
+    if x.dtype.kind == "c":
+        return var(x.real, dims, correction, keepdim) + var(x.imag, dims, correction, keepdim)
     wide = x.astype(np.float32) if is_half(x) else x
     squares, _, count = moments(wide, dims, keepdim)
     found = _divided(squares, count, correction)

@@ -60,7 +60,7 @@ def trunc_normal_(
 
     def draw_even(into: Tensor) -> tuple[Tensor, Tensor]:
         into.uniform_(a, b, generator=generator)
-        height = into.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        height = into.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
         return into, _empty_like(into).uniform_(generator=generator).log_().gt(height)
 
     share = _below((b - mean) / std) - _below((a - mean) / std)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable
 from typing import Any
@@ -97,9 +98,16 @@ def _power_by_base(g: Any, input: Any, other: Any) -> Any:
 
 def _power_by_exponent(g: Any, input: Any, other: Any, out: Any) -> Any:
     """out log(input); nothing where 0 is raised to a power of 0 or above."""
-    base = input.to(out.dtype) if isinstance(input, Tensor) else out.new_tensor(input)
-    nothing = (base == 0) & (other.real >= 0)
-    return g * conj(where(nothing, 0, out * base.log()))
+    log = input.to(out.dtype).log() if isinstance(input, Tensor) else _log_of_number(input, out)
+    nothing = (input == 0) & (other.real >= 0)
+    return g * conj(where(nothing, 0, out * log))
+
+
+def _log_of_number(number: Any, out: Tensor) -> Any:
+    """The logarithm of a number, which may be beyond the range of the result's dtype."""
+    if out.dtype.is_complex:
+        return cmath.log(number) if number else -math.inf
+    return math.log(number) if number > 0 else math.nan if number else -math.inf
 
 
 def _acosh_gradient(g: Any, input: Any) -> Any:
@@ -116,7 +124,7 @@ def _square(x: Array) -> Array:
 # fmt: off
 POW = binary("pow", np.power, (_power_by_base, _power_by_exponent), "Each element to a power.", symbol="pow",
              numbers="one", check=_special_power, numpy=_power)
-unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.", numpy=_square)
+SQUARE = unary("square", np.square, lambda g, input: g * conj(2 * input), "x times x.", numpy=_square)
 floating("sqrt", np.sqrt, lambda g, out: g / (2 * conj(out)), "Square root.")
 floating("rsqrt", scalars.rsqrt, lambda g, out: -0.5 * g * conj(out.pow(3)), "1 / sqrt(x).")
 floating("reciprocal", np.reciprocal, lambda g, out: -g * conj(out * out), "1 / x.")

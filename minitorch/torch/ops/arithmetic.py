@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +22,7 @@ from .promotion import (
     plain_integer,
     plain_number,
     result_type,
+    rounded_number,
     wide_type,
 )
 from .record import Op, bind
@@ -264,10 +264,11 @@ def _times(name: str, other: Any, alpha: Any, input: Any) -> Any:
         return other
     if isinstance(other, Tensor):
         return scaled(other.to(kind), alpha)
-    if kind.is_floating_point:  # a number too large for the dtype is infinite before it is scaled
-        largest = dtypes.finfo(kind).max
-        return (math.copysign(math.inf, other) if abs(other) > largest else float(other)) * alpha
-    return _wrapped(other * alpha)
+    if kind.kind < dtypes.FLOATING:
+        return _wrapped(other * alpha)
+    if kind.is_complex:
+        return complex(rounded_number(other, kind)) * complex(rounded_number(alpha, kind))
+    return rounded_number(other, kind) * rounded_number(alpha, wide_type(kind))
 
 
 def _wrapped(number: Any) -> Any:

@@ -217,12 +217,22 @@ def from_parts(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
 FUNCTIONS["complex"] = from_parts
 
 
+POLAR = Op(
+    "polar",
+    ("abs", "angle"),
+    following(lambda abs, angle: _complex(abs * np.cos(angle), abs * np.sin(angle))),
+    {
+        "abs": lambda g, angle: g.real * angle.cos() + g.imag * angle.sin(),
+        "angle": lambda g, out: g.imag * out.real - g.real * out.imag,
+    },
+)
+
+
 @function
-@composite
 def polar(abs: Tensor, angle: Tensor, *, out: Any = None) -> Tensor:
     """A complex tensor from lengths and angles."""
     _check_parts("polar", ("abs", "angle"), abs, angle, out)
-    made = COMPLEX(abs * angle.cos(), abs * angle.sin())
+    made = POLAR(abs, angle)
     return made if out is None else into(out, made, "polar")
 
 

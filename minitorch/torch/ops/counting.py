@@ -348,9 +348,10 @@ def histc(
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     bins = plain_integer(bins, "histc", "bins")
-    for bound in (min, max):
-        exact_number(bound, input.dtype)
-    min, max = float(min), float(max)
+    min, max = (float(exact_number(v, dtypes.float64)) for v in (min, max))
+    if min != max:  # equal ones stand for the range of the elements
+        for bound in (min, max):
+            exact_number(bound, input.dtype)
     result = HISTC(input.detach(), bins=bins, min=min, max=max)
     return result if out is None else into(out, result, "histc")
 

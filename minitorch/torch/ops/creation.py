@@ -20,7 +20,16 @@ from .layout import memory_order
 from .movement import sizes_of
 from .promotion import exact_cast, exact_number, plain_number
 from .record import Op, bind
-from .surface import FUNCTIONS, check_given_type, check_tensor, function, into, method, only_method
+from .surface import (
+    FUNCTIONS,
+    check_given_type,
+    check_tensor,
+    function,
+    into,
+    method,
+    only_method,
+    place_of,
+)  # fmt: skip
 
 Shape = tuple[int, ...]
 
@@ -196,13 +205,9 @@ def _lengths(data: Any) -> list[Any]:
 
 @function
 def tensor(
-    data: Any,
-    *,
-    dtype: dtype_type | None = None,
-    device: Any = None,
-    requires_grad: bool = False,
+    data: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A new tensor with a copy of data."""
     if isinstance(data, Tensor):
         warnings.warn(
@@ -223,13 +228,9 @@ def as_tensor(data: Any, *, dtype: dtype_type | None = None, device: Any = None)
 
 @function
 def asarray(
-    obj: Any,
-    *,
-    dtype: dtype_type | None = None,
-    device: Any = None,
-    copy: bool | None = None,
+    obj: Any, *, dtype: dtype_type | None = None, device: Any = None, copy: bool | None = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Any array-like object as a tensor, sharing memory where it can."""
     if isinstance(obj, Tensor) and not copy:
         out = obj.detach().to(dtype=dtype, device=device)
@@ -301,7 +302,9 @@ def _declare_filled(op: Op) -> None:
                     "'memory_format' argument is incompatible with 'out' tensor argument"
                 )
             check_given_type(dtype, out)
-            made = made_by(op, {"size": shape, "dtype": out._array.dtype}, out.device, False)
+            made = made_by(
+                op, {"size": shape, "dtype": out._array.dtype}, place_of(out, device), False
+            )
             return into(out, made, name)
         kind = dtypes.get_default_dtype() if dtype is None else dtypes.given_type(dtype)
         params = {"size": shape, "dtype": kind.numpy}
@@ -391,7 +394,7 @@ def full(
         check_tensor("full", out, "out")
         check_given_type(dtype, out)
         params = _filling(shape, fill_value, dtype or out.dtype)
-        return into(out, made_by(FULL, params, out.device, False), "full")
+        return into(out, made_by(FULL, params, place_of(out, device), False), "full")
     return made_by(FULL, _filling(shape, fill_value, dtype), device, requires_grad)
 
 

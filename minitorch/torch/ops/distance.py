@@ -7,7 +7,7 @@ from typing import Any
 from ..tensor import Tensor
 from .comparison import where
 from .movement import wrap_dim
-from .promotion import broadcast_shapes, result_type
+from .promotion import broadcast_shapes, exact_number, result_type, wide_type
 from .surface import function, into
 
 
@@ -30,6 +30,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise RuntimeError(
             "expected common dtype to be floating point, yet common dtype is " + str(kind)
         )
+    exact_number(eps, wide_type(kind))
     d = wrap_dim(dim, len(shape))
     a, b = (
         (x if x.dtype.is_floating_point else x.to(kind)).expand(shape) for x in (x1, x2)

@@ -19,11 +19,13 @@ from ..backends.interface import as_numpy
 from ..interpreters import composite
 from ..tensor import Tensor, wrap_beside
 from .activation import logsigmoid
+from .analysis import SQUARE
 from .comparison import where
 from .distance import pairwise_distance
 from .nodes import as_one
 from .precision import kind_name, require_floats
-from .promotion import broadcast_shapes, result_type
+from .promotion import broadcast_shapes, exact_number, result_type, wide_type
+from .record import Op
 from .surface import check_no_gradient, function
 from .writes import check_castable
 
@@ -90,6 +92,13 @@ def _weighed(loss: Tensor, input: Tensor, weight: Tensor | None, how: str) -> Te
     return (loss * weight).sum() / weight.sum() if how == "mean" else reduced(loss * weight, how)
 
 
+SQUARED_ERROR = Op(
+    "square", ("input",), SQUARE.compute, {"input": lambda g, input: 2 * (g * input)},
+    kind=SQUARE.kind, scalar=SQUARE.scalar, ufunc=SQUARE.ufunc,
+)  # fmt: skip
+"""A square whose gradient is doubled last: of a mean, where twice the error may overflow."""
+
+
 @composite
 def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
@@ -99,8 +108,10 @@ def mse_loss(
     met, target = _meet(input, target)
     how = how_reduced(reduction, size_average, reduce)
     apart = _difference("mse_cpu", met, target) if weight is None else met - target
-    loss = _weighed(apart.square(), input, weight, how)
-    return loss if weight is not None else as_one("MseLossBackward0", loss, input, target)
+    if weight is not None:
+        return _weighed(apart.square(), input, weight, how)
+    squares = SQUARED_ERROR(apart) if how == "mean" and apart.numel() > 1 else apart.square()
+    return as_one("MseLossBackward0", _weighed(squares, input, None, how), input, target)
 
 
 @composite
@@ -279,6 +290,7 @@ def multi_margin_loss(
     if target.numel() and not (target._array.min() >= 0 and target._array.max() < rows.shape[1]):
         raise RuntimeError("target out of range")
     require_floats("multi_margin_loss_cpu_kernel", input._array)
+    exact_number(margin, wide_type(input.dtype))
     losses = margin - rows.gather(1, classes) + rows
     losses = losses.masked_fill(~(losses > 0), 0)
     losses = losses if p == 1 else losses * losses

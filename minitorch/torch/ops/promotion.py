@@ -180,6 +180,15 @@ def wide_type(kind: dtype) -> dtype:
     return dtypes.float32 if kind.itemsize == 2 and kind.is_floating_point else kind
 
 
+def rounded_number(number: Any, kind: dtype) -> Any:
+    """A number as a floating point dtype holds it: infinite beyond its range, and 0 below it."""
+    if isinstance(number, complex):
+        return complex(rounded_number(number.real, kind), rounded_number(number.imag, kind))
+    if abs(number) > dtypes.finfo(kind).max:
+        return math.copysign(math.inf, number)
+    return float(wide_type(kind.to_real()).numpy.type(number))
+
+
 def broadcast_shapes(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that shapes broadcast to; Torch's RuntimeError if they do not."""
     if all(s == shapes[0] for s in shapes):

@@ -17,7 +17,7 @@ from .joining import cat
 from .layout import in_order
 from .movement import wrap_dim
 from .parts import DIAGONAL_BACKWARD
-from .promotion import exact_number, plain_integer
+from .promotion import exact_number, plain_integer, rounded_number
 from .record import Op
 from .surface import (
     FUNCTIONS,
@@ -94,9 +94,10 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
         first, last, width = (_as_int64(v) for v in (start, end, step))
     if kind is dtypes.int64 and width == 0:
         raise ValueError("step must be nonzero")
-    count = math.ceil((float(end) - float(start)) / float(step))
-    if count >= 2**59:
+    length = (float(end) - float(start)) / float(step)
+    if not length < 2**59:
         raise RuntimeError("invalid size, possible overflow?")
+    count = math.ceil(length)
     if kind is dtypes.int64:
         return np.arange(first, last, width)
     if kind.kind == dtypes.INTEGRAL:
@@ -173,13 +174,13 @@ def _check_steps(name: str, steps: Any) -> None:
         raise ValueError(f"{name}(): argument 'steps' is too large: {steps}")
 
 
-def _spaced_kind(name: str, a: Any, b: Any, dtype: Any, out: Any) -> dtype_type:
+def _spaced_kind(name: str, a: Any, b: Any, steps: int, dtype: Any, out: Any) -> dtype_type:
     check_given_type(dtype, out)
     if dtype is not None or out is not None:
         kind = dtype or out.dtype
         if any(isinstance(v, complex) for v in (a, b)) and not kind.is_complex:
             raise RuntimeError(f"torch.{name}(): complex ends can't be safely cast to {kind}")
-        if kind is dtypes.bool_:
+        if kind is dtypes.bool_ and steps > 1:
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
         return kind
     if any(isinstance(v, complex) for v in (a, b)):
@@ -215,7 +216,7 @@ def linspace(
     """`steps` evenly spaced numbers from `start` to `end`, inclusive."""
     _check_steps("linspace", steps)
     a, b = _number("linspace", start), _number("linspace", end)
-    numbers = _spaced(a, b, steps, _spaced_kind("linspace", a, b, dtype, out))
+    numbers = _spaced(a, b, steps, _spaced_kind("linspace", a, b, steps, dtype, out))
     made = new_tensor_of(np.array(numbers), place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "linspace")
 
@@ -228,12 +229,16 @@ def logspace(
     """Powers of `base` whose exponents are evenly spaced."""
     _check_steps("logspace", steps)
     a, b = _number("logspace", start), _number("logspace", end)
-    kind = _spaced_kind("logspace", a, b, dtype, out)
+    kind = _spaced_kind("logspace", a, b, steps, dtype, out)
     if kind.kind == dtypes.INTEGRAL:
         a, b = ([exact_number(v, kind) for v in (a, b)[:steps]] + [0, 0])[:2]
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
     with np.errstate(all="ignore"):
-        powers = np.power(base, exponents.astype(np.result_type(exponents, np.float64)))
+        powers = exponents.astype(np.result_type(exponents, np.float64))
+        if kind.is_complex:
+            powers = np.exp(powers * np.log(np.complex128(rounded_number(base, kind))))
+        else:
+            powers = np.power(base, powers)
         values = powers.astype(kind.numpy)
     made = new_tensor_of(values, place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "logspace")

@@ -438,8 +438,10 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     if self.ndim > 2 and len(set(self.shape)) != 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     rows, columns = self.shape[0], self.shape[1]
-    size = min(self.shape)
-    if wrap and self.ndim == 2 and rows > columns + 1:
-        size = (rows * columns + columns) // (columns + 1)
-    self.as_strided((size,), (sum(self.stride()),), self.storage_offset()).fill_(fill_value)
+    size, step, start = min(self.shape), sum(self.stride()), self.storage_offset()
+    self.as_strided((size,), (step,), start).fill_(fill_value)
+    if wrap and self.ndim == 2 and rows > columns + 1:  # from the row after the next on
+        rest = (rows * columns + columns) // (columns + 1) - size
+        below = start + self.stride(0) * (columns + 1)
+        self.as_strided((rest,), (step,), below).fill_(fill_value)
     return self

@@ -18,7 +18,7 @@ from .joining import cat
 from .linalg.norms import legacy_norm
 from .movement import wrap_dim
 from .precision import kind_name
-from .promotion import broadcast_shapes
+from .promotion import broadcast_shapes, rounded_number
 from .record import Fused, Op
 from .surface import (
     FUNCTIONS,
@@ -125,7 +125,7 @@ LARGEST = Op("largest_difference", ("away",), lambda away: abs(away).max(-1), {"
 
 def _length(away: Tensor, p: float) -> Tensor:
     """The p-norm along the last dimension, with a derivative of 0 at 0."""
-    size = away.abs()
+    size, p = away.abs(), rounded_number(p, away.dtype)
     if p == 0:
         flat = (away - away.detach()).nan_to_num(0).sum(-1) * 0  # for its derivative
         count = (size != 0).to(size.dtype).sum(-1)
@@ -142,6 +142,13 @@ def _length(away: Tensor, p: float) -> Tensor:
     same = powers == 0
     powers = powers.masked_fill(same, 1)
     return (powers.sqrt() if p == 2 else powers.pow(1 / p)).masked_fill(same, 0)
+
+
+def _lengths(x1: Tensor, x2: Tensor, p: float) -> Tensor:
+    """The p-norms of differences; those of half precision in single, where squares do not overflow."""
+    if x1.dtype.itemsize == 2:
+        return _length(x1.float() - x2.float(), p).to(x1.dtype)
+    return _length(x1 - x2, p)
 
 
 _FEW_POINTS = 25
@@ -223,7 +230,7 @@ def cdist(
     if p == 2 and (many if wanted is None else wanted) and x1.shape[-1]:
         few = x1.shape[-2] * x2.numel() < _MANY_DISTANCES and x1.dtype.itemsize > 2
         return (FEW_BY_PRODUCT if few else _by_product)(x1, x2)
-    return _length(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+    return _lengths(x1.unsqueeze(-2), x2.unsqueeze(-3), p)
 
 
 @function
@@ -236,11 +243,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
-    return _length(
-        input.index_select(0, wrap_beside(first, input))
-        - input.index_select(0, wrap_beside(second, input)),
-        p,
-    )
+    x1, x2 = (input.index_select(0, wrap_beside(rows, input)) for rows in (first, second))
+    return _lengths(x1, x2, p)
 
 
 _COMPUTE_MODES = {
@@ -353,7 +357,7 @@ def gradient(
         dim: along which dimensions; all of them if None
         edge_order: of the difference that is used at the edges: 1 or 2
     """
-    if input.dtype in (dtypes.uint8, dtypes.bool_):
+    if input.dtype is dtypes.uint8 or (input.dtype is dtypes.bool_ and input.ndim):
         raise RuntimeError(f"torch.gradient only supports signed types, got {input.dtype}")
     dims = _gradient_dims(input, dim, edge_order)
     spaces = _spacings(spacing, dims)

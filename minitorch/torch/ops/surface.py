@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.graph import modes
+from ..device import device
 from ..dtypes import dtype, given_type
 from ..interpreters import update
 from ..overriding import NOBODY, answer, asking, is_plain, is_watched, watched
@@ -129,9 +130,15 @@ def into(out: Any, result: Any, name: str, *inputs: Tensor, casts: bool = False)
     return out
 
 
-def place_of(out: Any, device: Any) -> Any:
-    """The device of a result: that of `out`, if it is given."""
-    return out.device if isinstance(out, Tensor) else device
+def place_of(out: Any, place: Any) -> Any:
+    """The device of a result: that of `out`, if it is given; RuntimeError if another one is asked for."""
+    if not isinstance(out, Tensor):
+        return place
+    if place is not None and device(place).type != out.device.type:
+        raise RuntimeError(
+            f"device type {device(place).type} does not match device type of out parameter ({out.device.type})"
+        )
+    return out.device
 
 
 @update(0)

@@ -199,6 +199,12 @@ def shares_places(call: Call) -> bool:
     return places.unique().numel() < places.numel()
 
 
+def has_larger_source(call: Call) -> bool:
+    """Whether the source of a scatter is of another shape than the index, the first tensor after the input."""
+    index, source = leaves((call.args, call.kwargs))[1:3]
+    return source.shape != index.shape
+
+
 def window_arguments(call: Call) -> list[Any]:
     """The sizes, strides and paddings that a function of windows is given."""
     data = 3 if "conv" in call.name else 2 if "unpool" in call.name else 1

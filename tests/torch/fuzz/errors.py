@@ -41,7 +41,7 @@ ERRORS = (
     Difference(
         "There are no complex numbers in half precision here.",
         "(gradient )?(dtype|accepted|refused|error class)",
-        text="complex32|ComplexHalf",
+        text="complex32|ComplexHalf|complex<c10::Half>",
     ),
     Difference(
         "PyTorch cannot resize an `out=` tensor whose storage is not resizable.",

@@ -12,6 +12,7 @@ from .difference import (
     Difference,
     has_blank,
     has_empty,
+    has_larger_source,
     has_long,
     has_nan_number,
     has_tiny,
@@ -66,6 +67,21 @@ GRADIENTS = (
         "gradient (accepted|error class)",
         names=r"(Tensor\.)?scatter\w*",
         text="returned an invalid gradient|must match the size of tensor",
+    ),
+    Difference(
+        "PyTorch has a gradient with respect to the source of a scatter only if the index has the source's shape.",
+        "gradient values",
+        names=r"(Tensor\.)?scatter_reduce_?",
+        text="gradient of input [23]",
+        when=lambda call: "prod" in (*call.args, *call.kwargs.values()) and has_larger_source(call),
+    ),
+    Difference(
+        "PyTorch's gradient of `cumprod` of complex numbers as real ones is that of the complex product.",
+        "gradient values",
+        names=r"(Tensor\.)?cumprod",
+        when=lambda call: (
+            is_complex(call) and call.run(real, call.args, call.kwargs).is_floating_point()
+        ),
     ),
     Difference(
         'PyTorch has no derivative of `scatter` with `reduce="multiply"`, `native_channel_shuffle`, and the remainder '
@@ -198,6 +214,21 @@ GRADIENTS = (
         finite=True,
     ),
     Difference(
+        "PyTorch's gradients of `softplus` with a threshold above the range of exp, and of `soft_margin_loss` with "
+        "unsigned targets, overflow or wrap around.",
+        "gradient values",
+        names=r"nn\.functional\.softplus",
+        text=r"expected .*\(nan\)",
+        finite=True,
+    ),
+    Difference(
+        "PyTorch's gradients of `softplus` with a threshold above the range of exp, and of `soft_margin_loss` with "
+        "unsigned targets, overflow or wrap around.",
+        "gradient values",
+        names=r"nn\.functional\.soft_margin_loss",
+        when=has_type(real.uint8),
+    ),
+    Difference(
         "The derivative of the factors of a singular matrix is undefined.",
         "gradient values",
         names=r"(Tensor\.|linalg\.)?qr",
@@ -303,6 +334,15 @@ GRADIENTS = (
         "gradient values",
         names=r"(Tensor\.)?narrow_copy",
         instead=of_twin("narrow"),
+    ),
+    Difference(
+        "PyTorch's gradient of `native_dropout` with `train=None` is not scaled, although the result is.",
+        "gradient values",
+        names="native_dropout",
+        when=lambda call: (*call.args[2:], call.kwargs.get("train"))[0] is None,
+        instead=lambda call: replace(
+            call, args=call.args[:2], kwargs={**call.kwargs, "train": True}
+        ),
     ),
     Difference(
         "PyTorch records results that do not depend on inputs that require grad: the second of `triangular_solve`, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import mpmath
 import torch as real
@@ -58,11 +59,13 @@ VALUES = (
         when=has_bool_bound,
     ),
     Difference(
-        "PyTorch's `rrelu` halves the sum of integer bounds in float32; its derivative does not.",
+        "PyTorch's `rrelu` adds integer bounds in int64, and halves the sum in float32; its derivative does not.",
         "(written )?values",
         names=r"(Tensor\.|nn\.functional\.)?rrelu_?",
         when=lambda call: any(type(v) is int and abs(v) > 2**24 for v in call.args[1:3]),
-        finite=True,
+        instead=lambda call: replace(
+            call, args=[*call.args[:1], *map(float, call.args[1:3]), *call.args[3:]]
+        ),
     ),
     Difference(
         "PyTorch's incomplete gamma functions are accurate to nine digits for arguments from 20 on.",
@@ -349,8 +352,9 @@ VALUES = (
     Difference(
         "A norm whose order is NaN, or whose powers overflow or underflow, depends on each library's formula.",
         "(gradient )?values",
-        names=r"(nn\.functional\.)?(pairwise_distance|triplet_margin_loss)|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
+        names=r"(nn\.functional\.)?(pairwise_distance|triplet_margin_loss|pdist)|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
         when=has_extreme_order,
+        finite=True,
     ),
     Difference(
         "For similar vectors, `cosine_embedding_loss` is the rounding error of the cosine.",
