@@ -217,10 +217,15 @@ def from_parts(real: Tensor, imag: Tensor, *, out: Any = None) -> Tensor:
 FUNCTIONS["complex"] = from_parts
 
 
+def _polar(abs: Array, angle: Array) -> Array:
+    broadcast_shapes("polar", abs.shape, angle.shape)
+    return _complex(abs * np.cos(angle), abs * np.sin(angle))
+
+
 POLAR = Op(
     "polar",
     ("abs", "angle"),
-    following(lambda abs, angle: _complex(abs * np.cos(angle), abs * np.sin(angle))),
+    following(_polar),
     {
         "abs": lambda g, angle: g.real * angle.cos() + g.imag * angle.sin(),
         "angle": lambda g, out: g.imag * out.real - g.real * out.imag,
