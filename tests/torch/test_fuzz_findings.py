@@ -419,6 +419,7 @@ FINDINGS = [
     row("nn.functional.mse_loss", leaf([3e38, -2e38, 1.0], real.float32), leaf([0.0, 1.0, 3.0], real.float32)),
     *[row("nn.functional.mse_loss", leaf(x, real.float32), T(0.0), reduction=r) for x, r in ((3e38, "mean"), (3e38, "sum"), ([2e38, 1.0], "none"))],
     row("polar", ONES, real.ones(2)),
+    row("polar", leaf(1.5), leaf(0.3)),
     row("polar", leaf([3e38] * 8, real.float32), leaf([0.1, 0.8, 1.5, 2.2, 2.9, 3.6, 4.3, 5.0], real.float32)),
     *[row("Tensor.__rpow__", leaf([1.79, -3.1, INF], k), b) for k in (real.float16, real.float32) for b in (1e300, -2.0, 0.0, 2)],
     *[row("Tensor.__rpow__", leaf([1.5 + 2j, -1j], real.complex64), b) for b in (-2.0, 1e30, 0.5 + 1j)],

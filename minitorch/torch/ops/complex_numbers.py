@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import backend_of
+from ..backends.interface import as_array, backend_of
 from ..interpreters import composite
 from ..tensor import Array, Tensor
 from .elementwise import conj as conjugate
@@ -219,7 +219,7 @@ FUNCTIONS["complex"] = from_parts
 
 def _polar(abs: Array, angle: Array) -> Array:
     broadcast_shapes("polar", abs.shape, angle.shape)
-    return _complex(abs * np.cos(angle), abs * np.sin(angle))
+    return _complex(as_array(abs * np.cos(angle)), as_array(abs * np.sin(angle)))
 
 
 POLAR = Op(
