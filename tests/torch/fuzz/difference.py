@@ -93,6 +93,12 @@ def has_nan_number(call: Call) -> bool:
     return any(isinstance(v, float) and v != v for v in (*call.args, *call.kwargs.values()))
 
 
+def not_finite_places(call: Call) -> list[Any]:
+    """Where the first tensor is NaN or infinite; everywhere, if a number is NaN."""
+    given = leaves((call.args[:1], call.kwargs))
+    return [~t.detach().isfinite() | has_nan_number(call) for t in given]
+
+
 def is_large(call: Call, bound: float = 100) -> bool:
     """Whether a number above a bound goes in."""
     return any(t.numel() and float(t.detach().abs().max()) > bound for t in leaves(call.args))
@@ -217,6 +223,12 @@ def put_places(call: Call) -> list[Any]:
     given = (*call.args[1:2], call.kwargs.get("index"))
     size = max(call.args[0].numel(), 1) if call.args else 1
     return [t % size for t in leaves(given)]
+
+
+def has_twins(call: Call) -> bool:
+    """Whether an element of the first tensor is there twice."""
+    given = leaves((call.args[:1], call.kwargs))[0].detach()
+    return bool(given.isnan().sum() > 1) or given.unique().numel() < given.numel()
 
 
 def has_ties(call: Call) -> bool:

@@ -23,6 +23,7 @@ from .difference import (
     is_extreme,
     no_freedom,
     not_finite,
+    not_finite_places,
 )
 from .judging import of_twin
 
@@ -387,7 +388,7 @@ GRADIENTS = (
         "`selu` at NaN are NaN or a number in PyTorch, which depends on the position in memory.",
         "gradient values",
         names=r"(special\.|Tensor\.|nn\.functional\.)?(logit|hardswish|hardtanh|relu6|hardshrink|softshrink|elu|celu|selu)_?",
-        when=not_finite,
+        elsewhere=not_finite_places,
     ),
     Difference(
         "The derivatives of `i1` and `i1e` at NaN are numbers in PyTorch.",

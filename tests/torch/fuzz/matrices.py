@@ -81,7 +81,9 @@ ON_MATRICES = (
         "`cholesky_inverse` of factors whose diagonal is not real: PyTorch's routine ignores some imaginary parts.",
         "(gradient )?values",
         names=r"(Tensor\.)?cholesky_inverse",
-        when=is_complex,
+        when=lambda call: (
+            is_complex(call) and bool(call.args[0].diagonal(dim1=-2, dim2=-1).imag.any())
+        ),
     ),
     Difference(
         "Eigenvectors and singular vectors are determined only up to sign or phase.",

@@ -19,6 +19,7 @@ from .difference import (
     has_smallest,
     has_ties,
     has_tiny,
+    has_twins,
     has_type,
     has_wide_exponent,
     has_zero,
@@ -152,6 +153,7 @@ VALUES = (
         "(written )?values",
         names=r"(Tensor\.)?(topk|kthvalue|median|nanmedian|mode|sort)",
         text="output 1",
+        when=has_twins,
     ),
     Difference(
         "The order of `topk` with `sorted=False` is not specified.",
@@ -163,7 +165,7 @@ VALUES = (
         "Which of several equal elements is found is not specified.",
         "(written )?values",
         names=r"(Tensor\.)?argsort",
-        when=lambda call: call.kwargs.get("stable") is not True,
+        when=lambda call: call.kwargs.get("stable") is not True and has_twins(call),
     ),
     Difference(
         "PyTorch's `igamma`, `igammac`, `polygamma`, `zeta`, `remainder` and `fmod` are NaN at infinity or for huge "
@@ -172,6 +174,7 @@ VALUES = (
         names=r"(Tensor\.|special\.)?(igammac?|gammaincc?|polygamma|zeta|remainder|fmod)_?|Tensor\.__[ir]?mod__",
         text=r"\(nan\)",
         when=is_extreme,
+        finite=True,
     ),
     Difference(
         "PyTorch's `remainder` and `fmod` are NaN if the quotient overflows.",
@@ -179,6 +182,7 @@ VALUES = (
         names=r"(Tensor\.)?(remainder|fmod)_?|Tensor\.__[ir]?mod__",
         text=r"expected .*\(nan\)",
         when=has_tiny,
+        finite=True,
     ),
     Difference(
         "PyTorch's `pixel_unshuffle` of an empty tensor keeps the shape.",
