@@ -471,3 +471,9 @@ def test_distances_in_half_precision_are_those_in_single_precision(kind: str, p:
     expected.sum().backward()
     assert found.equal(expected.to(found.dtype))
     assert ours.allclose(half.grad.float(), single.grad, atol=0.02)
+
+
+def test_matrices_that_are_singular_for_lapack_alone_have_an_info() -> None:
+    a = ours.as_tensor([[-0.01, -0.01], [-1.55, -1.55]])
+    for of in (ours.linalg.inv_ex, lambda a: ours.linalg.solve_ex(a, a)):
+        assert of(a).info == 2

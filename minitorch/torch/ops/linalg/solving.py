@@ -308,13 +308,20 @@ def _regular(A: Array, info: Array) -> Array:
     return np.where((info == 0)[..., None, None], A, np.eye(A.shape[-1], dtype=A.dtype))
 
 
+def _zero_pivots(A: Array) -> Array:
+    """For each matrix its first zero pivot or 0; the last one if only LAPACK, which rounds otherwise, finds one."""
+    info = _lu_factor(A)[2]
+    lost = (info == 0) & (np.linalg.slogdet(A)[0] == 0)
+    return np.where(lost, A.shape[-1], info).astype(info.dtype)
+
+
 @np.errstate(all="ignore")
 def _solve(A: Array, B: Array) -> tuple[Array, Array]:
     """The solutions, and for each matrix its first zero pivot or 0."""
     try:
         return np.linalg.solve(A, B), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = _lu_factor(A)[2]
+        info = _zero_pivots(A)
         X = np.linalg.solve(_regular(A, info), B)
         return np.where((info == 0)[..., None, None], X, X.dtype.type(np.nan)), info
 
@@ -324,7 +331,7 @@ def _inv(A: Array) -> tuple[Array, Array]:
     try:
         return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = _lu_factor(A)[2]
+        info = _zero_pivots(A)
         return np.linalg.inv(_regular(A, info)), info
 
 
