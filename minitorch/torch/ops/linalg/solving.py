@@ -16,7 +16,6 @@ from ..creation import ones_like
 from ..elementwise import conj
 from ..joining import cat
 from ..precision import require_floats
-from ..promotion import broadcast_shapes
 from ..ranges import eye
 from ..record import Op
 from ..surface import FUNCTIONS, function, into, method, with_out
@@ -294,25 +293,19 @@ def triangular_solve(
     check_system("triangular_solve", A, b)
     M, side = (A.mT, not upper) if transpose else (A, upper)
     X = SOLVE_TRIANGULAR(M, b, upper=side, left=True, unitriangular=unitriangular)
-    batch = broadcast_shapes("triangular_solve", A._array.shape[:-2], b._array.shape[:-2])
-    copy = A.expand(*batch, *A.shape[-2:]).clone()
-    result = several("triangular_solve", "solution cloned_coefficient", (X, copy))
+    both = X, A.expand(*X.shape[:-2], *A.shape[-2:]).clone()
+    result = several("triangular_solve", "solution cloned_coefficient", both)
     return result if out is None else into(out, result, "triangular_solve")
 
 
 # --- Systems and inverses ----------------------------------------------------------------------
 
 
-def _regular(A: Array, info: Array) -> Array:
-    """The matrices, with the identity in place of singular ones."""
-    return np.where((info == 0)[..., None, None], A, np.eye(A.shape[-1], dtype=A.dtype))
-
-
-def _zero_pivots(A: Array) -> Array:
-    """For each matrix its first zero pivot or 0; the last one if only LAPACK, which rounds otherwise, finds one."""
-    info = _lu_factor(A)[2]
-    lost = (info == 0) & (np.linalg.slogdet(A)[0] == 0)
-    return np.where(lost, A.shape[-1], info).astype(info.dtype)
+def _regular(A: Array) -> tuple[Array, Array]:
+    """The matrices, with the identity in place of singular ones, and their first zero pivots or 0."""
+    *_, info = _lu_factor(A)
+    info[(info == 0) & (np.linalg.slogdet(A)[0] == 0)] = A.shape[-1]  # LAPACK rounds otherwise
+    return np.where((info == 0)[..., None, None], A, np.eye(A.shape[-1], dtype=A.dtype)), info
 
 
 @np.errstate(all="ignore")
@@ -321,8 +314,8 @@ def _solve(A: Array, B: Array) -> tuple[Array, Array]:
     try:
         return np.linalg.solve(A, B), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = _zero_pivots(A)
-        X = np.linalg.solve(_regular(A, info), B)
+        regular, info = _regular(A)
+        X = np.linalg.solve(regular, B)
         return np.where((info == 0)[..., None, None], X, X.dtype.type(np.nan)), info
 
 
@@ -331,8 +324,8 @@ def _inv(A: Array) -> tuple[Array, Array]:
     try:
         return np.linalg.inv(A), np.zeros(A.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
-        info = _zero_pivots(A)
-        return np.linalg.inv(_regular(A, info)), info
+        regular, info = _regular(A)
+        return np.linalg.inv(regular), info
 
 
 SOLVE = Op("linalg_solve_ex", ("A", "B"), _solve,
