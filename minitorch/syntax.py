@@ -39,7 +39,7 @@ def parse_expression(source: str) -> ast.expr:
         return ast.parse(source, mode="eval").body
 
 
-def literal(text: str) -> Any:
+def literal(text: str | ast.expr) -> Any:
     """The value of a literal, as `ast.literal_eval`."""
     with undisturbed():
         return ast.literal_eval(text)

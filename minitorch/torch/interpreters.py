@@ -89,6 +89,11 @@ def is_interpreted() -> bool:
     return bool(_thread.stack or _of_all_threads)
 
 
+def is_seen(inputs: Inputs) -> bool:
+    """Whether an interpreter, or the class of an input, sees an operation."""
+    return is_interpreted() or not answering.isdisjoint(map(type, inputs))
+
+
 class _Thread(threading.local):
     stack: tuple[Interpreter, ...] = ()  # the interpreters to call, the first one last
 
@@ -103,6 +108,9 @@ def interpret(op: Any, inputs: Inputs, params: Params) -> Any:
 
 NOBODY = object()
 """The result if no class handles an operation."""
+
+answering: set[type] = set()
+"""Classes of tensors that handle operations themselves."""
 
 answers: list[Callable[[Any, Inputs, Params], Any]] = []
 """Calls the classes of inputs that handle operations, after all interpreters (`wrappers.py`)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from . import dtypes
 from .environment import per_channel_affine, per_tensor_affine
 from .nn import functional as F
 from .ops import FUNCTIONS
+from .overriding import NOBODY, answer, function_modes, is_plain
 from .serialization.rebuild import rebuild_qtensor
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, locate
@@ -185,6 +187,22 @@ def _check_float(name: str, input: Any) -> None:
         raise RuntimeError(f"{name}: expected a tensor of torch.float32, but got {input.dtype}")
 
 
+def _asking(fn: Callable[..., Any]) -> Any:
+    """A function that asks modes and the classes of its arguments first."""
+
+    @wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if function_modes or not is_plain((*args, *kwargs.values())):
+            result = answer(call, args, kwargs)
+            if result is not NOBODY:
+                return result
+        return fn(*args, **kwargs)
+
+    call.asks = True  # type: ignore[attr-defined]
+    return call
+
+
+@_asking
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """Numbers as whole numbers, with one scale and zero point for all; of a list of tensors, one for each."""
     if isinstance(input, (list, tuple)):
@@ -201,6 +219,7 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
     return QuantizedTensor(kept, scale, zero_point, dtype)
 
 
+@_asking
 def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> QuantizedTensor:  # fmt: skip
     """Numbers as whole numbers, with a scale and a zero point for each index along `axis`."""
     _check_float("quantize_per_channel", input)
@@ -213,6 +232,7 @@ def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axi
     return made.like(wrap(np.asarray(integers, INTEGERS[dtype.name].numpy)))
 
 
+@_asking
 def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
     """Numbers as whole numbers, with the scale and zero point that their range calls for."""
     least, largest = limits(dtype)
@@ -262,6 +282,7 @@ def range_parameters(low: float, high: float, least: int, largest: int, symmetri
     return scale, int(np.clip(np.rint(zero_point), least, largest))
 
 
+@_asking
 def dequantize(input: Any) -> Any:
     """What quantized tensors stand for; others as float32."""
     if isinstance(input, (list, tuple)):
@@ -400,6 +421,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "is_floating_point": lambda input: False,
     "to": _to,
     "tolist": lambda input: input.dequantize().tolist(),
+    "dequantize": dequantize.__wrapped__,
     "eq": lambda a, b: a.dequantize() == dequantize(b),
 }  # fmt: skip
 """What functions give for quantized tensors, by their names."""

@@ -31,7 +31,7 @@ from .backends.meta.array import MetaArray
 from .device import device as device_class
 from .dtypes import dtype as dtype_class
 from .dtypes import get_default_dtype
-from .interpreters import NOBODY, Composite, Interpreter
+from .interpreters import NOBODY, Composite, Interpreter, answering
 from .library import called, namespace
 from .nn.parameter import Parameter
 from .ops.aten_calls import key_steps
@@ -39,9 +39,6 @@ from .ops.linear import LINEAR, LINEAR_BACKWARD
 from .ops.nodes import make_node
 from .ops.record import Op
 from .tensor import Tensor, tracks
-
-classes: set[type] = set()
-"""The classes that answer."""
 
 
 class WrapperArray(MetaArray):
@@ -80,7 +77,7 @@ def make_wrapper(
         requires_grad: whether operations on it are recorded
         dispatch_sizes_strides_policy: unused: sizes are those given here
     """
-    if cls not in classes:
+    if cls not in answering:
         raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
     if layout not in (None, environment.strided):
         raise NotImplementedError(f"_make_wrapper_subclass: the layout {layout} is not here")
@@ -115,10 +112,10 @@ class _Present(Interpreter):
 
 def register(cls: type[Tensor]) -> None:
     """Note a class that answers."""
-    if not classes:
+    if not answering:
         interpreters.installed.append(_Present())
         interpreters.answers.append(answer)
-    classes.add(cls)
+    answering.add(cls)
     if cls.detach is Tensor.detach:
         cls.detach = _detach  # type: ignore[method-assign]
     if cls.data is Tensor.data:
@@ -138,7 +135,7 @@ def _instances(values: Any) -> list[Any]:
     """The tensors of classes that answer, in values and lists of them."""
     found = []
     for value in values:
-        if type(value) in classes:
+        if type(value) in answering:
             found.append(value)
         elif isinstance(value, (list, tuple)):
             found += _instances(value)

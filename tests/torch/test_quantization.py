@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ def both(call):
     return call(torch), call(pytorch)
 
 
-def assert_same(a, b, most=0):
+def assert_same(a: Any, b: Any, most: int | None = 0):
     """Equal, or with whole numbers that differ by at most `most`."""
     if isinstance(b, (tuple, list)):
         assert len(a) == len(b)

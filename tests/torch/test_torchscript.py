@@ -7,13 +7,17 @@ import io
 import subprocess
 import sys
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
-import torch as pytorch
+import torch as oracle
 
-import minitorch.torch as torch
+import minitorch.torch as library
 from minitorch.torch.jit.calls import ScriptError
+
+torch: Any = library
+pytorch: Any = oracle
 
 PROGRAM = '''
 import math
@@ -129,6 +133,8 @@ def imported(folder, library):
     file = folder / f"{name}.py"
     file.write_text(PROGRAM.format(library))
     spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from ...syntax import literal
 from ..nn.modules.module import Module
 from ..nn.parameter import Parameter
 from ..serialization import _opened_to_write
@@ -233,7 +234,7 @@ def _declared(code: Code, name: str) -> dict[str, Any]:
         value = getattr(each, "value", None)
         if isinstance(target, ast.Name) and value is not None:
             try:
-                found[target.id] = ast.literal_eval(value)
+                found[target.id] = literal(value)
             except ValueError:
                 continue
     return found

@@ -15,6 +15,7 @@ import textwrap
 import types
 from typing import Any
 
+from ...syntax import parse, parse_expression
 from .. import dtypes, fft, linalg, nn, special
 from ..nn import functional
 from ..ops import FUNCTIONS
@@ -121,7 +122,7 @@ class _Names(ast.NodeTransformer):
         self.fn = inspect.unwrap(fn)
         try:
             source = textwrap.dedent(inspect.getsource(self.fn))
-            node = ast.parse(source).body[0]
+            node = parse(source).body[0]
         except (OSError, TypeError, SyntaxError) as error:
             raise ScriptError(f"the source of {fn!r} cannot be found: use torch.jit.trace") from error  # fmt: skip
         if not isinstance(node, ast.FunctionDef):
@@ -219,7 +220,7 @@ class _Names(ast.NodeTransformer):
         text = self._text(value)
         if text is None:
             raise self._refused(node, f"uses {ast.unparse(node)}, a {type(value).__name__}")
-        return ast.parse(text, mode="eval").body
+        return parse_expression(text)
 
     def _text(self, value: Any) -> str | None:
         if is_plain(value):

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...syntax import parse
 from .. import dtypes
 from ..device import device
 from ..library import namespace
@@ -63,7 +64,7 @@ class Code:
 
     def add(self, source: str, package: str) -> None:
         """Define what a text defines."""
-        for node in ast.parse(source).body:
+        for node in parse(source).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                 self.definitions[f"{package}.{node.name}"] = node
 

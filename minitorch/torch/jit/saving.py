@@ -9,6 +9,7 @@ import operator
 import textwrap
 from typing import Any
 
+from ...syntax import parse
 from ..compiler.exceptions import UserError
 from ..device import device
 from ..dtypes import dtype
@@ -50,7 +51,7 @@ def code_of_forward(m: Any) -> str:
     if cls.__module__ == LIBRARY:
         return textwrap.dedent(inspect.getsource(original_class(m).forward))
     text = writer.compiler.texts[f"{cls.__module__}.{cls.__name__}"]
-    methods = [n for n in ast.parse(text).body[0].body if isinstance(n, ast.FunctionDef)]  # type: ignore[attr-defined]
+    methods = [n for n in parse(text).body[0].body if isinstance(n, ast.FunctionDef)]  # type: ignore[attr-defined]
     return ast.unparse(next(n for n in methods if n.name == "forward")) + "\n"
 
 

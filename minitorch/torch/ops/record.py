@@ -19,7 +19,7 @@ from numpy import ndarray
 from ..autograd.graph import inferring, modes
 from ..backends.interface import ARRAYS, as_array, implementation, others
 from ..dtypes import from_numpy_dtype
-from ..interpreters import installed, interpret
+from ..interpreters import installed, interpret, is_seen
 from ..numpy_warnings import SILENCE, silence
 from ..tensor import (
     Array,
@@ -158,7 +158,7 @@ class Op:
 
 
 class Fused(Op):
-    """An operation that computes a composition at once: on the CPU, if no interpreter has to see the parts.
+    """An operation that computes a composition at once: on the CPU, if no interpreter or class has to see the parts.
 
     Attributes:
         composition: the same function of tensors, composed of other operations
@@ -169,7 +169,8 @@ class Fused(Op):
         self.composition = composition
 
     def __call__(self, *inputs: Any) -> Any:
-        if installed or (others and type(inputs[0]._array) is not ndarray):
+        seen = installed and is_seen(inputs)
+        if seen or (others and type(inputs[0]._array) is not ndarray):
             return self.composition(*inputs)
         return bind(self, inputs, {})
 

@@ -111,7 +111,7 @@ class _BatchNorm(_NormBase):
         tracked = self.training and self.track_running_stats
         batches = self.num_batches_tracked
         if tracked and batches is not None:
-            batches._add_in_place(1)
+            batches.add_(1)
             if factor is None:  # a cumulative mean over all batches
                 factor = 1.0 / float(batches)
         mean, var = self.running_mean, self.running_var
