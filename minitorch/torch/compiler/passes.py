@@ -149,7 +149,9 @@ def masks_before_pools(tape: Tape) -> Tape:
     backs: dict[Slot, int] = {}
     masked: dict[Slot, tuple[Slot, int]] = {}  # by what is put back: what is, and its dimensions
     for i, entry in enumerate(tape.entries):
-        first = entry.inputs[0] if entry.inputs else None  # a list, where an operation takes several
+        first = (
+            entry.inputs[0] if entry.inputs else None
+        )  # a list, where an operation takes several
         given: Any = known.shown(first) if isinstance(first, Slot) else None
         name = entry.op.name
         if any(s not in tape.sources for k in entry.op.writes for s in slots_in(entry.inputs[k : k + 1])):  # fmt: skip
