@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,8 @@ from . import dtypes
 from .environment import per_channel_affine, per_tensor_affine
 from .nn import functional as F
 from .ops import FUNCTIONS
-from .overriding import NOBODY, answer, function_modes, is_plain
+from .ops.arguments import checked
+from .ops.record import without_derivative
 from .serialization.rebuild import rebuild_qtensor
 from .size import Size
 from .storage import TypedStorage, UntypedStorage, locate
@@ -187,27 +187,17 @@ def _check_float(name: str, input: Any) -> None:
         raise RuntimeError(f"{name}: expected a tensor of torch.float32, but got {input.dtype}")
 
 
-def _asking(fn: Callable[..., Any]) -> Any:
-    """A function that asks modes and the classes of its arguments first."""
-
-    @wraps(fn)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if function_modes or not is_plain((*args, *kwargs.values())):
-            result = answer(call, args, kwargs)
-            if result is not NOBODY:
-                return result
-        return fn(*args, **kwargs)
-
-    call.asks = True  # type: ignore[attr-defined]
-    return call
+def _checked(fn: Callable[..., Any]) -> Any:
+    """A function that checks its arguments, after it asked modes and their classes."""
+    return checked(f"torch.{fn.__name__}", fn)
 
 
-@_asking
+@_checked
 def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> Any:
     """Numbers as whole numbers, with one scale and zero point for all; of a list of tensors, one for each."""
     if isinstance(input, (list, tuple)):
-        each = zip(input, scale, zero_point, strict=True)
-        return [quantize_per_tensor(*one, dtype) for one in each]
+        numbers = ((scale[i].item(), zero_point[i].item()) for i in range(len(input)))
+        return tuple(quantize_per_tensor(x, *n, dtype) for x, n in zip(input, numbers, strict=True))
     _check_float("quantize_per_tensor", input)
     least, largest = limits(dtype)
     scale, zero_point = float(scale), int(zero_point)
@@ -219,22 +209,32 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
     return QuantizedTensor(kept, scale, zero_point, dtype)
 
 
-@_asking
+@_checked
 def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axis: int, dtype: Any) -> QuantizedTensor:  # fmt: skip
     """Numbers as whole numbers, with a scale and a zero point for each index along `axis`."""
     _check_float("quantize_per_channel", input)
+    if scales.ndim != 1 or zero_points.ndim != 1:
+        raise RuntimeError("quantize_per_channel: scales and zero_points must have 1 dimension")
+    if not scales.is_floating_point():
+        raise RuntimeError(f"quantize_per_channel: scales must be floating point, but are {scales.dtype}")  # fmt: skip
+    if not 0 <= axis < input.ndim:
+        raise RuntimeError(f"quantize_per_channel: axis must be between 0 and {input.ndim - 1}, but got {axis}")  # fmt: skip
     if len(scales) != input.shape[axis] or len(zero_points) != input.shape[axis]:
         raise RuntimeError("quantize_per_channel: length of scales and zero_points must equal the size of the axis")  # fmt: skip
     least, largest = limits(dtype)
     s, z = scales.detach()._array.astype(np.float64), zero_points._array.astype(np.int64)
-    made = QuantizedTensor(input.detach(), s, z, dtype, axis % input.ndim)
+    made = QuantizedTensor(input.detach(), s, z, dtype, axis)
     integers = rounded(input.detach()._array, made._along(s), made._along(z), least, largest)
     return made.like(wrap(np.asarray(integers, INTEGERS[dtype.name].numpy)))
 
 
-@_asking
-def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> QuantizedTensor:
-    """Numbers as whole numbers, with the scale and zero point that their range calls for."""
+@_checked
+def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> Tensor:
+    """Numbers as whole numbers, with the scale and zero point that their range calls for; or as float16."""
+    if dtype is dtypes.float16:
+        return _cast("quantize_per_tensor_dynamic", input, dtype)
+    if dtype.name not in ("qint8", "quint8"):
+        raise RuntimeError(f"quantize_per_tensor_dynamic: dtype {dtype} is not supported")
     least, largest = limits(dtype)
     return quantize_per_tensor(input, *parameters(input, least, largest, reduce_range), dtype)
 
@@ -282,12 +282,20 @@ def range_parameters(low: float, high: float, least: int, largest: int, symmetri
     return scale, int(np.clip(np.rint(zero_point), least, largest))
 
 
-@_asking
+@_checked
 def dequantize(input: Any) -> Any:
     """What quantized tensors stand for; others as float32."""
     if isinstance(input, (list, tuple)):
-        return [dequantize(each) for each in input]
-    return input.dequantize() if isinstance(input, QuantizedTensor) else input.float()
+        if not any(isinstance(x, QuantizedTensor) for x in input):
+            raise NotImplementedError("dequantize(): expected at least one quantized tensor in a list")  # fmt: skip
+        return tuple(map(dequantize, input))
+    return input.dequantize() if isinstance(input, QuantizedTensor) else _cast("dequantize", input, dtypes.float32)  # fmt: skip
+
+
+def _cast(name: str, input: Tensor, dtype: Any) -> Tensor:
+    """A tensor of another type without a derivative, as PyTorch's quantizing functions cast."""
+    made = input.to(dtype)
+    return made if made is input else without_derivative(name, made, input)
 
 
 # --- Products --------------------------------------------------------------------------------------------------

@@ -293,7 +293,7 @@ def _from_python() -> dict[str, list[Overload]]:
 
 OWN_USE = re.compile(
     r".*\.(inplace|return_indices|size_average|reduce|norm_type|_stacklevel|hard|(in|out)put_lengths|target_lengths)"
-    r"|interpolate\.(?!input).*|normalize\.(p|dim|eps)|affine_grid\.size|embedding_bag\.include_last_offset"
+    r"|interpolate\.(?!input).*|normalize\.(p|dim|eps)|affine_grid\.size"
     r"|gaussian_nll_loss\.(target|full|eps)|local_response_norm\.(?!input).*|multi_margin_loss\.p|multilabel_soft_margin_loss\.(target|weight)|gumbel_softmax\.(tau|eps)|max_unpool.*size"
     r"|multi_head_attention_forward\.(embed_\w+|num_heads|add_\w+|dropout_p|training|need_\w+|use_\w+|[qkv]_proj_\w+|average_\w+|is_causal)"
 )

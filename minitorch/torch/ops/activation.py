@@ -406,7 +406,8 @@ def rrelu(
     slopes = np.ones(input._array.shape, input._array.dtype)
     with np.errstate(invalid="ignore"):  # NaN is on neither side
         down = as_numpy(input._array) <= 0
-    slopes[down] = sampling.uniform((int(down.sum()),), np.float64, lower, upper)
+    if down.any():  # without a draw, the bounds may be infinite
+        slopes[down] = sampling.uniform((int(down.sum()),), np.float64, lower, upper)
     return input.mul_(wrap_beside(slopes, input)) if inplace else input * wrap_beside(slopes, input)
 
 

@@ -138,17 +138,21 @@ def _search_rows(rows: Array, values: Array, side: Any) -> Array:
     return np.asarray(found_at, np.int64).reshape(values.shape)
 
 
+def _search_type(rows: Tensor, values: Any) -> Any:
+    """The common type of boundaries and what is searched; nothing is searched among any type."""
+    if not isinstance(values, Tensor):
+        return result_type(rows, values)
+    return dtypes.promote_types(rows.dtype, values.dtype) if values._array.size else rows.dtype
+
+
 def _check_search(rows: Tensor, values: Any, out_int32: bool, out: Any) -> None:
     if not rows.ndim:
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
         )
-    kind = (
-        dtypes.promote_types(rows.dtype, values.dtype)
-        if isinstance(values, Tensor)
-        else result_type(rows, values)
-    )
-    if kind.is_complex or kind is dtypes.bool_:
+    kind = _search_type(rows, values)
+    searched = not isinstance(values, Tensor) or values._array.size
+    if searched and (kind.is_complex or kind is dtypes.bool_):
         name = kind.type_name.removesuffix("Tensor")
         raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{name}'")
     if isinstance(values, Tensor):
@@ -187,7 +191,7 @@ def searchsorted(
     _check_search(sorted_sequence, input, out_int32, out)
     values = input
     if isinstance(input, Tensor) and input.dtype is not sorted_sequence.dtype:
-        kind = dtypes.promote_types(sorted_sequence.dtype, input.dtype)
+        kind = _search_type(sorted_sequence, input)
         sorted_sequence, values = sorted_sequence.to(kind), input.to(kind)
     if not isinstance(values, Tensor):
         with np.errstate(over="ignore"):
@@ -457,8 +461,8 @@ def histogramdd(
             f"torch.histogramdd: input tensor should have at least 2 dimensions, but got {input.ndim}"
         )
     require_floats("histogramdd", input._array)
-    rows = input.reshape(-1, input.shape[-1])
-    columns = rows.unbind(1)
+    rows = input.flatten(0, -2)
+    columns = rows.unbind(1) if rows.shape[1] else ()
     each = [bins] * len(columns) if isinstance(bins, int) else list(bins)
     if len(each) != len(columns):
         raise RuntimeError(
@@ -487,5 +491,8 @@ def histogramdd(
             "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
             f"excluding its innermost dimension, but got {list(weight.shape)} and {list(input.shape)}"
         )
-    hist = _count_rows(rows, weight, edges, density)
+    if edges:
+        hist = _count_rows(rows, weight, edges, density)
+    else:  # a sum of 0, which a density divides by
+        hist = input.new_full((), math.nan if density else 0.0)
     return named("histogramdd", "hist", "bin_edges")(hist, tuple(shown))

@@ -123,7 +123,7 @@ def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> A
     else:
         return _from_python(data, dtype)
     if dtype is not None and array.dtype != dtype.numpy:
-        return array.astype(dtype.numpy)
+        return without_errors(array.astype, dtype.numpy)
     return np.array(array, order="C") if copy else array
 
 

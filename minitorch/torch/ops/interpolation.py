@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import dtypes
 from ..fixed import from_sizes
 from ..interpreters import composite
 from ..tensor import Array, Tensor
@@ -335,6 +336,8 @@ def _factor(value: Any, multiplied: bool) -> float:
 
 
 def _whole(value: Any) -> int:
+    if isinstance(value, Tensor) and value.dtype is dtypes.bool_:
+        raise RuntimeError("expected size to be an integer, but got a tensor of torch.bool")
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(
             f"expected size to be one of int or Tuple[int], but got {type(value).__name__}"

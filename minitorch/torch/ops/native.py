@@ -83,6 +83,7 @@ def native_batch_norm(
     if training and not input._array.size:
         raise RuntimeError(f"input tensor must have at least one element, got {list(input.shape)}")
     check_no_gradient("native_batch_norm", running_mean=running_mean, running_var=running_var)
+    check_types(input, weight, bias, running_mean, running_var)
     normed = batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     kind = _kind_of_statistics(input, weight, bias, running_mean, running_var)
     if training:

@@ -290,7 +290,11 @@ def float_power(input: Any, exponent: Any) -> Tensor:
         raise TypeError(
             "float_power() received an invalid combination of arguments - got two numbers"
         )
-    wide = dtypes.complex128 if result_type(input, exponent).is_complex else dtypes.float64
+    is_complex = any(
+        v.dtype.is_complex if isinstance(v, Tensor) else isinstance(v, complex)
+        for v in (input, exponent)
+    )
+    wide = dtypes.complex128 if is_complex else dtypes.float64
     base, power = (v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent))
     return base**power
 

@@ -229,7 +229,14 @@ def _check_layer(
 ) -> None:  # fmt: skip
     """RuntimeError, with the shapes, unless input, states and weights of a layer match."""
     gates, batch = (*w_hh._array.shape, 0)[0], sizes[0]
-    hidden = gates // GATES.get(op.name, 1)
+    parts, kind = GATES.get(op.name, 1), x.dtype
+    if gates % parts:
+        raise RuntimeError(f"{op.name}: {gates} rows of w_hh are not in {parts} equal parts")
+    if kind.kind == dtypes.BOOL:
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+    if parts > 1 and kind.kind == dtypes.INTEGRAL:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {kind}")
+    hidden = gates // parts
     state = hidden if w_hr is None else (*w_hr._array.shape, 0)[0]
     expected = {
         "h0": (h0, (batch, state)), "c0": (c0, (batch, hidden)), "w_ih": (w_ih, (gates, x._array.shape[-1])),

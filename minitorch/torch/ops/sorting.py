@@ -218,7 +218,7 @@ def _pick(
     if input.ndim and not input._array.shape[d]:
         raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
     result = found(name, *op(input, dim=d, keepdim=keepdim, **params))
-    if out is not None:
+    if isinstance(out, (tuple, list)) and out:
         check_out(out[0], result[0], input)
     return result if out is None else into(out, result, name)
 

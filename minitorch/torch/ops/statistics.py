@@ -290,7 +290,8 @@ def _steps(name: str, y: Tensor, x: Any, dx: Any, dim: int) -> tuple[Tensor, Any
     """Sums of neighbours along a dimension, and their distances."""
     if isinstance(x, Tensor) and dx is not None:
         raise TypeError(f"{name}() received an invalid combination of arguments - both x and dx")
-    left, right = y.narrow(dim, 0, y.size(dim) - 1), y.narrow(dim, 1, y.size(dim) - 1)
+    count = max(y.size(dim) - 1, 0)
+    left, right = y.narrow(dim, 0, count), y.narrow(dim, y.size(dim) - count, count)
     if x is None:
         return left + right, 1 if dx is None else dx
     if not x.ndim:
@@ -337,8 +338,6 @@ def cumulative_trapezoid(y: Tensor, x: Any = None, *, dx: Any = None, dim: int =
     """The cumulative integral of samples along a dimension, by the trapezoidal rule."""
     x, dx = _integral_inputs("cumulative_trapezoid", y, x, dx)
     d = wrap_dim(dim, y.ndim)
-    if not y.size(d):
-        return y / 2
     sums, widths = _steps("cumulative_trapezoid", y, x, dx, d)
     if x is None:
         return (sums * (widths / 2)).cumsum(d)

@@ -37,9 +37,8 @@ def _bartlett(places: Array, last: int) -> Array:
 def _kaiser(beta: float) -> Shape:
     def shape(places: Array, last: int) -> Array:
         away = (places - places.dtype.type(last / 2)) / places.dtype.type(last / 2)
-        with np.errstate(all="ignore"):  # i0 warns from within NumPy's own files
-            height = places.dtype.type(beta) * np.sqrt(np.maximum(1 - away * away, 0))
-            return (np.i0(height) / np.i0(beta)).astype(places.dtype)
+        height = places.dtype.type(beta) * np.sqrt(np.maximum(1 - away * away, 0))
+        return (np.i0(height) / np.i0(beta)).astype(places.dtype)
 
     return shape
 
@@ -56,7 +55,8 @@ def _window(
             f"\"arange_cpu\" not implemented for '{kind.type_name.removesuffix('Tensor')}'"
         )
     else:
-        values = shape(np.arange(length, dtype=wide), length if periodic else length - 1)
+        with np.errstate(all="ignore"):  # parameters may be infinite
+            values = shape(np.arange(length, dtype=wide), length if periodic else length - 1)
     return new_tensor_of(np.asarray(values).astype(kind.numpy), device, requires_grad)
 
 

@@ -484,5 +484,12 @@ ERRORS = (
         text="std_var_all: Unsupported dtype",
         when=lambda call: "out" in call.kwargs,
     ),
+    Difference(
+        "PyTorch's `max_unpool` does not check the padding if `output_size=` is given.",
+        "refused",
+        names=r"nn\.functional\.max_unpool\dd",
+        text="argument 'padding' must be int",
+        when=lambda call: call.kwargs.get("output_size") is not None,
+    ),
 )
 """Known differences of which at least one library refuses the call, or its gradient."""

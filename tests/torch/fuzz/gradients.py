@@ -131,7 +131,7 @@ GRADIENTS = (
         "PyTorch's derivative of `index_fill` with respect to the number fails for negative indices.",
         "gradient accepted",
         names=r"(Tensor\.)?index_fill_?",
-        text="index out of range in self",
+        text="index out of range in self|element is out of DATA bounds",
     ),
     Difference(
         "PyTorch lacks a derivative for some in-place functions although the out-of-place ones have one (`asinh_`, "
@@ -216,7 +216,7 @@ GRADIENTS = (
     ),
     Difference(
         "PyTorch's gradients of `softplus` with a threshold above the range of exp, and of `soft_margin_loss` with "
-        "unsigned targets, overflow or wrap around.",
+        "unsigned or boolean targets, overflow, wrap around or fail.",
         "gradient values",
         names=r"nn\.functional\.softplus",
         text=r"expected .*\(nan\)",
@@ -224,10 +224,10 @@ GRADIENTS = (
     ),
     Difference(
         "PyTorch's gradients of `softplus` with a threshold above the range of exp, and of `soft_margin_loss` with "
-        "unsigned targets, overflow or wrap around.",
-        "gradient values",
+        "unsigned or boolean targets, overflow, wrap around or fail.",
+        "gradient (values|accepted)",
         names=r"nn\.functional\.soft_margin_loss",
-        when=has_type(real.uint8),
+        when=has_type(real.uint8, real.bool),
     ),
     Difference(
         "The derivative of the factors of a singular matrix is undefined.",
@@ -470,10 +470,10 @@ GRADIENTS = (
         when=has_empty,
     ),
     Difference(
-        "PyTorch's derivatives negate or conjugate factors (`alpha`) in int64.",
+        "PyTorch's derivatives convert factors to another type, which overflows: `alpha` to int64, that of `addcdiv` to float16.",
         "gradient accepted",
-        text="cannot be converted to type int64_t without overflow",
-        when=has_long,
+        text="cannot be converted to type (int64_t|c10::Half) without overflow",
+        when=lambda call: has_long(call) or has_type(real.float16)(call),
     ),
     Difference(
         "The gradient of eigenvalues whose ratio exceeds the precision of the dtype is lost in MKL's eigenvectors.",

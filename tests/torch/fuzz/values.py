@@ -9,6 +9,7 @@ import mpmath
 import torch as real
 
 from ..oracle import leaves
+from .calls import Call
 from .difference import (
     MATRICES,
     Difference,
@@ -26,12 +27,26 @@ from .difference import (
     in_order,
     is_complex,
     is_extreme,
-    is_large,
     not_finite,
     put_places,
     shares_places,
 )
 from .judging import in_wider_types, without_out
+
+
+def with_long_indices(call: Call) -> Call:
+    """The same call with int64 for int32."""
+    wide = [
+        v.long() if isinstance(v, real.Tensor) and v.dtype is real.int32 else v for v in call.args
+    ]
+    return replace(call, args=wide)
+
+
+def is_summable(call: Call) -> bool:
+    """Whether the finite numbers are small enough for mpmath's series to end."""
+    given = [t.detach().nan_to_num(0, 0, 0) for t in leaves(call.args)]
+    return not any(t.numel() and float(t.abs().max()) > 10_000 for t in given)
+
 
 VALUES = (
     Difference(
@@ -72,14 +87,14 @@ VALUES = (
         "PyTorch's incomplete gamma functions are accurate to nine digits for arguments from 20 on.",
         "(written )?values",
         names=r"(Tensor\.|special\.)?(igamma|gammainc)_?",
-        when=lambda call: not is_large(call, 10_000),  # mpmath's series would not end
+        when=is_summable,
         truth=lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
     ),
     Difference(
         "PyTorch's incomplete gamma functions are accurate to nine digits for arguments from 20 on.",
         "(written )?values",
         names=r"(Tensor\.|special\.)?(igammac|gammaincc)_?",
-        when=lambda call: not is_large(call, 10_000),
+        when=is_summable,
         truth=lambda a, x: mpmath.gammainc(a, x, regularized=True),
     ),
     Difference(
@@ -251,7 +266,8 @@ VALUES = (
         names="isin",
         text=r"np\.False_, expected np\.True_",
         when=lambda call: any(
-            isinstance(v, (int, float)) and not isinstance(v, bool) for v in call.args[:1]
+            isinstance(v, (int, float)) and not isinstance(v, bool)
+            for v in (*call.args[:2], *call.kwargs.values())
         ),
     ),
     Difference(
@@ -290,7 +306,7 @@ VALUES = (
         text=r"expected .*nan",
         when=lambda call: (
             is_complex(call)
-            and (has_zero(call) or str(call.args[1:2]) in ("[0]", "[0.0]", "[False]"))
+            and (has_zero(call) or any(str(v) in ("0", "0.0", "False") for v in call.args[:2]))
         ),
     ),
     Difference(
@@ -356,7 +372,7 @@ VALUES = (
     Difference(
         "A norm whose order is NaN, or whose powers overflow or underflow, depends on each library's formula.",
         "(gradient )?values",
-        names=r"(nn\.functional\.)?(pairwise_distance|triplet_margin_loss|pdist)|norm_except_dim|cdist|(Tensor\.)?(dist|renorm)",
+        names=r"(nn\.functional\.)?(pairwise_distance|triplet_margin_loss|pdist)|norm_except_dim|cdist|(Tensor\.)?(dist|renorm_?)",
         when=has_extreme_order,
         finite=True,
     ),
@@ -390,12 +406,46 @@ VALUES = (
         finite=True,
     ),
     Difference(
-        "PyTorch's `lerp` overflows in between or not, depending on the position in memory.",
+        "PyTorch's `lerp`, and its `add` and `sub` with `alpha`, overflow in between or not, depending on the position "
+        "in memory.",
         "(gradient |written )?values",
         names=r"(Tensor\.)?lerp_?",
         text="inf",
         when=is_extreme,
         finite=True,
+    ),
+    Difference(
+        "PyTorch's `lerp`, and its `add` and `sub` with `alpha`, overflow in between or not, depending on the position "
+        "in memory.",
+        "(written )?values",
+        names=r"(Tensor\.)?(add|sub(tract)?|rsub)_?",
+        text=r"\((nan|-?inf)\), expected .*\((nan|-?inf)\)",
+        when=lambda call: is_extreme(call) and "alpha" in call.kwargs,
+        finite=True,
+    ),
+    Difference(
+        "PyTorch's derivative of `atanh` of complex numbers whose squares overflow is NaN.",
+        "gradient values",
+        names=r"(Tensor\.)?(arc|a)tanh_?",
+        text=r"expected .*nan",
+        when=lambda call: is_complex(call) and is_extreme(call),
+        finite=True,
+    ),
+    Difference(
+        "PyTorch's `gather` reads an expanded int32 index as if it were of int64.",
+        "(gradient )?values",
+        names=r"(Tensor\.)?gather",
+        when=lambda call: any(
+            t.dtype is real.int32 and 0 in t.stride() for t in leaves((call.args, call.kwargs))
+        ),
+        instead=with_long_indices,
+    ),
+    Difference(
+        "PyTorch's `all` and `any` cast numbers to uint8 before they look whether they are 0, if `out=` is uint8.",
+        "(written )?values",
+        names="all|any",
+        when=lambda call: "out" in call.kwargs and call.kwargs["out"].dtype is real.uint8,
+        instead=without_out,
     ),
     Difference(
         "Which of several equal elements is found is not specified.",

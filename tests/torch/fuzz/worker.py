@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -50,7 +51,7 @@ def main(seed: int, first: int, end: int, only: str | None, shown: str | None, g
     tally: Counter[str] = Counter()
     with contextlib.redirect_stdout(io.StringIO()):
         for index in range(first, end):
-            call = (grid_call if grid else draw_call)(seed, index, only)
+            call = _drawn(grid_call if grid else draw_call, seed, index, only)
             if call is None:
                 continue
             code = call.code()  # before the call writes into its arguments
@@ -79,6 +80,15 @@ def main(seed: int, first: int, end: int, only: str | None, shown: str | None, g
                 tell({"kind": "counts", "counts": tally, "index": index})
                 tally.clear()
     tell({"kind": "done", "counts": tally, "index": end - 1})
+
+
+def _drawn(draw: Any, *which: Any) -> Any:
+    """A call. The one before may have taken all memory, and left what only the collector frees."""
+    try:
+        return draw(*which)
+    except (MemoryError, RuntimeError):
+        gc.collect()
+        return draw(*which)
 
 
 if __name__ == "__main__":
