@@ -86,7 +86,8 @@ def _rows(target: Array, index: Array, source: Any, dim: int) -> tuple[Array, Ar
 def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
     if not target.size and (target.ndim > 1 or target.shape[dim]):
         return  # no elements are written
-    check_bounds("index_add", index, size_of(target, dim), dim, IndexError)
+    error = RuntimeError if target.ndim > 1 else IndexError
+    check_bounds("index_add", index, size_of(target, dim), dim, error)
     if source.ndim == target.ndim and target.ndim:
         add = kernels.add_rows if target.dtype.char in "fd" else kernels.add_rows_in_place
         add(target, dim, index.reshape(-1), source)
