@@ -14,7 +14,7 @@ def walk(visit: Visit) -> None:
     visit.choose("After fusion")
     expect(chart).to_contain_text("add, relu")
     visit.choose("The loops as Python")
-    visit.see("v3 = relu(v2)")
+    visit.see("v3 = relu")
     visit.choose("convolution")
     visit.see("operations became")
     visit.choose("perceptron")
