@@ -86,12 +86,49 @@ def test_infinity_hides_no_wrong_number(monkeypatch: pytest.MonkeyPatch) -> None
     assert reason_for(call, known) is None
 
 
+@pytest.mark.parametrize(
+    ("a", "x"), [([1e4, 1e4], [1e4, 1e308]), ([1e4, 1e308], [1e4, 1.0]), ([1e4, -1.0], [1e4, 2.0])]
+)
+def test_only_where_pytorch_rounds_more_may_numbers_differ(
+    a: list[float], x: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call = Call("igamma", [real.tensor(v, dtype=real.float64) for v in (a, x)])
+    with pytest.raises(Finding, match=r"0\.501329808") as found:
+        judge(call, GuardedMemory())
+    assert reason_for(call, found.value) is not None
+    right: Any = ours.igamma
+    for off in ([1e-12, 0.0], [0.0, 0.5], [0.0, np.inf]):
+        wrong = ours.tensor(off, dtype=ours.float64)
+        monkeypatch.setattr(ours, "igamma", lambda *n, w=wrong: right(*n).nan_to_num(3.0) + w)
+        assert reason_for(call, found.value) is None
+
+
 def test_an_error_from_inside_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     call = Call("exp", [real.ones(2), 3])
     monkeypatch.setattr(ours, "exp", lambda x, n: [][n])
     with pytest.raises(Finding, match="fell over IndexError") as found:
         judge(call, GuardedMemory())
     assert reason_for(call, found.value) is None
+
+
+def test_what_pytorch_leaves_behind_is_freed_in_its_own_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    phases: list[str] = []
+    freed: list[str] = []
+
+    class Memory:
+        def __del__(self) -> None:
+            freed.append(phases[-1])
+
+    def fails(x: Any) -> None:
+        memory = Memory()
+        raise RuntimeError(f"no room beside {memory}")
+
+    for library in (real, ours):
+        monkeypatch.setattr(library, "exp", fails)
+    judge(Call("exp", [real.ones(2)]), GuardedMemory(), phases.append)
+    assert freed[0] == "theirs"
 
 
 def test_a_call_is_made_again_from_its_code() -> None:

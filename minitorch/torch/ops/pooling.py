@@ -223,11 +223,8 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
         if any(isinstance(v, Tensor) for v in (kernel_size, stride, padding)):
             raise TypeError(f"{name}(): kernel_size, stride and padding must be ints, not Tensor")
         kernel = _wide_sizes(name, "kernel_size", kernel_size, dims)
-        stride = kernel if stride is None else stride
-        if isinstance(stride, (tuple, list)) and len(stride) < dims:
-            raise IndexError(f"{name}: a stride for each dimension is expected, got {stride}")
-        steps = _wide_sizes(name, "stride", stride, dims)
-        edges = _wide_sizes(name, "padding", padding, dims)
+        steps = _one_for_each(name, "stride", kernel if stride is None else stride, dims)
+        edges = _one_for_each(name, "padding", padding, dims)
         _check_unpool(name, input, indices, dims)
         require_floats(name, input._array)
         size = _unpooled_size(input._array.shape[-dims:], kernel, steps, edges, output_size)
@@ -236,6 +233,15 @@ def _declare_unpool(dims: int) -> Callable[..., Tensor]:
     call.__name__ = name
     call.__doc__ = "The partial inverse of max pooling: zeros, with each value at its index."
     return composite(call)
+
+
+def _one_for_each(name: str, what: str, value: Any, dims: int) -> Sizes:
+    """A number for each dimension; in one and two dimensions PyTorch does not read those beyond."""
+    if isinstance(value, (tuple, list)):
+        if len(value) < dims:
+            raise IndexError(f"{name}: {what} must have a number for each dimension, got {value}")
+        value = value[:dims] if dims < 3 else value
+    return _wide_sizes(name, what, value, dims)
 
 
 def _check_unpool(name: str, input: Tensor, indices: Tensor, dims: int) -> None:

@@ -25,7 +25,7 @@ class Difference:
         text: what the finding says, as a pattern
         when: of which calls; None: all
         instead: another call, which PyTorch must answer as we answer this one
-        truth: a function of single numbers, that ours must be near to
+        truth: a function of single numbers, that ours must be near to wherever it is not PyTorch's
         finite: whether both libraries must agree wherever both are finite
         elsewhere: of which elements of the first tensor it is, as masks; all others' gradients must agree
     """

@@ -7,13 +7,24 @@ where we do more than it does.
 from __future__ import annotations
 
 from .calls import Call
+from .derivatives import DERIVATIVES
 from .errors import ERRORS
 from .gradients import GRADIENTS
 from .judging import Finding
 from .matrices import ON_MATRICES
+from .overflow import OVERFLOW
+from .unspecified import UNSPECIFIED
 from .values import VALUES
 
-DIFFERENCES = (*ERRORS, *VALUES, *ON_MATRICES, *GRADIENTS)
+DIFFERENCES = (
+    *ERRORS,
+    *VALUES,
+    *OVERFLOW,
+    *UNSPECIFIED,
+    *ON_MATRICES,
+    *GRADIENTS,
+    *DERIVATIVES,
+)
 """All of them."""
 
 
