@@ -71,7 +71,7 @@ def _dense(result: Any) -> Any:
     return result.to_dense() if is_sparse else result
 
 
-LARGE = 4 << 30
+LARGE = 1 << 30
 """Bytes of a result beside which a worker has no room for another."""
 
 

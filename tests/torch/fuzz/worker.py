@@ -14,7 +14,7 @@ import warnings
 from collections import Counter
 from typing import Any
 
-MEMORY = 12 << 30
+MEMORY = 6 << 30
 """Bytes of addresses that a worker may use."""
 
 
