@@ -281,6 +281,8 @@ FINDINGS = [
     *[row("nn.functional.instance_norm", real.ones(1, 0, 2), bias=real.ones(n)) for n in (1, 3)],
     row("histogramdd", real.ones(5, 1), 5, weight=real.ones(5, 1)),
     row("linalg.matrix_norm", real.ones(2, 2), 1j),
+    *[row(f"linalg.{n}", real.ones(2, 3, dtype=k), o, dtype=real.float32)
+      for n in ("matrix_norm", "norm") for k in (real.float16, real.bfloat16, real.int64) for o in ("nuc", "fro", 2, -2.0, 1)],
     *[row("linalg.matrix_power", real.ones(2, 2), n, out=real.ones(2, 2, dtype=real.float64)) for n in (0, 1, 2, 3, 4, -1)],
     *[row("segment_reduce", ONES, "sum", offsets=T([0]).to(k)) for k in (real.int8, real.float32, real.int32)],
     *[row(f"rnn_{n}_cell", *[real.ones(2, 2, dtype=k)] * 4) for n in ("tanh", "relu") for k in (real.int8, real.int64)],

@@ -20,6 +20,7 @@ from ..promotion import plain_integers, plain_number, result_type
 from ..record import REDUCTION, Op, bind
 from ..reduce import spread
 from ..surface import FUNCTIONS, check_tensor, function_and_method, into, method, with_out
+from .arguments import check_floating
 from .solving import INV
 from .spectra import eigvalsh, svdvals
 
@@ -167,12 +168,15 @@ def matrix_norm(
     rows, columns = (wrap_dim(d, A.ndim) for d in dim)
     if rows == columns:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    spectral = ord == "nuc" or (not isinstance(ord, (str, complex)) and abs(ord) == 2)
+    if spectral:
+        check_floating(name, A)
     A = _in_type(name, A, dtype)
     if isinstance(ord, complex):
         raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
     if ord == "fro":
         return vector_norm(A, 2, (rows, columns), keepdim)
-    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+    if spectral:
         return _spectral(A, ord, rows, columns, keepdim)
     if isinstance(ord, str):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
