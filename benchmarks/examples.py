@@ -1,6 +1,6 @@
 """The programs of examples/, each to its end in `minitorch.torch`, and what they learned.
 
-    python benchmarks/examples.py [--only NAME ...] [--out DIR] [--compiled STEPS [--double]]
+    python benchmarks/examples.py [--only NAME ...] [--out DIR] [--device cuda] [--compiled STEPS [--double]]
 
 Every example runs as `minitorch run examples/NAME.py` does, at its defaults. The table has, of the
 numbers it logs, the first and the last of the one that says whether it learned, and its aim. Exit
@@ -78,13 +78,13 @@ ROUNDING, ROUNDING_OF_DOUBLE = 1e-3, 1e-9
 """How far losses may be apart, as a share of the loss, after steps that were rounded in other orders."""
 
 
-def compare(name: str, folder: Path, steps: int, double: bool) -> bool:
+def compare(name: str, folder: Path, steps: int, double: bool, common: tuple[str, ...]) -> bool:
     """Run an example as it is and compiled; say how far losses are apart."""
     losses, seconds = [], []
     in_double = ("--double",) if double else ()
     for more in ((), ("--compile",)):
         start = time.perf_counter()
-        given = ("--steps", str(steps), "--log-every", "1", *in_double, *more)
+        given = ("--steps", str(steps), "--log-every", "1", *common, *in_double, *more)
         code, logged, printed = run(name, folder / ("compiled" if more else "eager"), given)
         seconds.append(time.perf_counter() - start)
         losses.append([row["loss"] for row in logged if "loss" in row])
@@ -111,22 +111,23 @@ def main(argv: list[str] | None = None) -> int:
         "--only", nargs="+", metavar="NAME", help="examples whose name contains one"
     )
     parser.add_argument("--out", type=Path, help="folder for what the examples write")
+    parser.add_argument("--device", default="cpu", help="where to compute: cpu, cuda (cpu)")
     parser.add_argument("--compiled", type=int, metavar="STEPS", help="compare with --compile")
     parser.add_argument("--double", action="store_true", help="compare in float64")
     args = parser.parse_args(argv)
     chosen = [n for n in AIMS if not args.only or any(part in n for part in args.only)]
     if not chosen:
         parser.error(f"no example is named so; there are {'; '.join(AIMS)}")
-    short = 0
+    short, common = 0, ("--device", args.device)
     with tempfile.TemporaryDirectory() as scratch:
         for name in chosen:
             print(f"{name:<33}", end="", flush=True)
             start = time.perf_counter()
             folder = (args.out or Path(scratch)) / name.replace(", ", "_")
             if args.compiled:
-                short += not compare(name, folder, args.compiled, args.double)
+                short += not compare(name, folder, args.compiled, args.double, common)
                 continue
-            code, logged, printed = run(name, folder)
+            code, logged, printed = run(name, folder, common)
             seconds = time.perf_counter() - start
             goal = AIMS[name]
             values = [row[goal.what] for row in logged if goal.what in row]

@@ -1,6 +1,6 @@
 """Kernels of `minitorch.torch` on a GPU beside PyTorch's: bandwidth, attention, products, small operations, memory.
 
-    python -m benchmarks.torch_gpu [bandwidth attention products small memory ...] [--device cuda] [--megabytes 256]
+    python -m benchmarks.torch_gpu [bandwidth attention products small memory held] [--device cuda] [--megabytes 256]
 
 Bandwidth is the bytes that an operation must read and write, over its time. Times are those of the GPU, ten calls one after another,
 the best of three rounds; of products, without what starting them takes; of small operations, those of the CPU that starts them. Numbers in parentheses are the relative distance of our
@@ -172,8 +172,24 @@ def memory(device: str, megabytes: int) -> None:
         )
 
 
+def held(device: str, megabytes: int) -> None:
+    """Bytes that are in use after some steps, and after 5,000 more."""
+    for model in (torch_steps.mlp, torch_steps.gpt):
+        for compiles in (False, True):
+            step = model(ours, device)
+            step = torch_steps.compiled(step, ours) if compiles else step
+            found = []
+            for steps in (60, 5000):
+                for _ in range(steps):
+                    step()
+                found.append(ours.cuda.memory_allocated())
+            how = "compiled" if compiles else "eager"
+            print(f"{model.__name__}, {how}: {found[0]:,} bytes after 60 steps, {found[1]:,} after 5,000 more")  # fmt: skip
+            del step
+
+
 PARTS = {
-    "bandwidth": bandwidth, "attention": attention, "products": products, "small": small, "memory": memory,
+    "bandwidth": bandwidth, "attention": attention, "products": products, "small": small, "memory": memory, "held": held,
 }  # fmt: skip
 
 

@@ -65,24 +65,13 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         yield
         return
     import minitorch.torch as torch
-    from minitorch.torch.backends.cuda import backend as gpus
-    from minitorch.torch.backends.cuda.backend import Cuda, require_cuda
-    from minitorch.torch.backends.interface import Backend
-    from minitorch.torch.generator import default_generator
     from minitorch.torch.ops import conversion
 
-    def draw(self: Cuda, distribution: Any, shape: Any, kind: Any, where: Any, *args: Any, **named: Any) -> Any:  # fmt: skip
-        args = tuple(map(self._downloaded, args))
-        return self.from_numpy(distribution(shape, kind, *args, **named), where)
+    from .drawing import draw_on_the_cpu
 
-    backend, tensor = require_cuda(), torch.Tensor
+    tensor: Any = torch.Tensor
     to_numpy: Any = vars(tensor)["numpy"]
-    monkeypatch.setattr(Cuda, "draw", draw)
-    monkeypatch.setattr(Cuda, "permutation", Backend.permutation)
-    monkeypatch.setattr(Cuda, "generator", lambda self, index: default_generator)
-    monkeypatch.setattr(backend, "kernels", {})
-    drawn = gpus.DRAWN_BY_THE_CPU | {"multinomial", "normal"}
-    monkeypatch.setattr(gpus, "DRAWN_BY_THE_CPU", drawn)
+    draw_on_the_cpu(monkeypatch)
     monkeypatch.setattr(tensor, "numpy", lambda self, *, force=False: to_numpy(self.cpu(), force=force))  # fmt: skip
     shown = conversion.tensor_text
 

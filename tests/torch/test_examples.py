@@ -38,13 +38,17 @@ GPT = "gpt --layers 2 --heads 2 --width 16 --length 16 --dropout 0.1 --eval-ever
 RUNS = [f"{case} --steps 5 --out {name}" for name, case in CASES.items()]
 RUNS += [f"{GPT} --steps 6 --out gpt", f"{GPT} --steps 3 --out half"]
 
-# Runs examples one after the other in one process: its arguments are a library and command lines.
+# Runs examples one after the other in one process: its arguments are a library and command lines. A GPU draws the CPU's random numbers.
 DRIVER = """
 import json, runpy, sys, traceback
 library, folder, lines = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
-sys.path.insert(0, folder)
-if library == "ours":
+sys.path[:0] = [folder, folder + "/.."]
+if library != "theirs":
     from minitorch.torch.runner import run_script
+    if library == "gpu":
+        import pytest
+        from tests.torch.drawing import draw_on_the_cpu
+        draw_on_the_cpu(pytest.MonkeyPatch())
 else:
     def run_script(path, args):
         sys.argv = [path, *args]
@@ -99,14 +103,18 @@ def test_all_examples_run(results: Path) -> None:
 
 @pytest.mark.cuda
 def test_all_examples_run_on_a_gpu(results: Path, tmp_path: Path) -> None:
-    lines = [f"{case} --steps 1 --device cuda --out {name}" for name, case in CASES.items()]
-    device = {} if ours.cuda.is_available() else {"MINITORCH_CUDA": "simulated"}
-    errors = drive(tmp_path, "ours", [*lines, f"{GPT} --steps 1 --device cuda --out gpt"], **device)
+    real = ours.cuda.is_available()
+    steps = 5 if real else 2
+    lines = [f"{case} --steps {steps} --device cuda --out {name}" for name, case in CASES.items()]
+    lines.append(f"{GPT} --steps {steps} --device cuda --out gpt")
+    errors = drive(tmp_path, "gpu", lines, **({} if real else {"MINITORCH_CUDA": "simulated"}))
     assert "FAILED" not in errors, errors
-    for name in ("siamese", "super_resolution"):  # what draws no numbers on the device
-        first, right = log(tmp_path / "ours" / name)[0], log(results / "ours" / name)[0]
-        assert first["loss"] == pytest.approx(right["loss"], rel=1e-4)
-        assert b"cuda:0" in (tmp_path / "ours" / name / "model.pt").read_bytes()
+    for name in [*CASES, "gpt"]:
+        mine, right = log(tmp_path / "gpu" / name)[:steps], log(results / "ours" / name)[:steps]
+        assert len(mine) == steps
+        for line, right_line in zip(mine, right, strict=True):
+            assert line == pytest.approx(right_line, rel=1e-4, abs=1e-6), name
+        assert b"cuda:0" in (tmp_path / "gpu" / name / "model.pt").read_bytes()
 
 
 def log(folder: Path) -> list[dict[str, float]]:
