@@ -2,8 +2,8 @@
 
     python -m benchmarks.torch_gpu [bandwidth attention products small memory held] [--device cuda] [--megabytes 256]
 
-Bandwidth is the bytes that an operation must read and write, over its time. Times are those of the GPU, ten calls one after another,
-the best of three rounds; of products, without what starting them takes; of small operations, those of the CPU that starts them. Numbers in parentheses are the relative distance of our
+Bandwidth is the bytes that an operation must read and write, over its time. Times are those of the GPU; of attention, ten calls one after another,
+the best of three rounds; of small operations, those of the CPU that starts them. Numbers in parentheses are the relative distance of our
 result from PyTorch's, for attention from PyTorch's in float64.
 """
 
@@ -102,7 +102,7 @@ def bandwidth(device: str, megabytes: int) -> None:
             "amax of columns": (1, lambda: a.amax(0), lambda: x.amax(0)),
         }  # fmt: skip
         for name, (times, mine, theirs) in cases.items():
-            speeds = [times * size / seconds(call, device) / 1e9 for call in (mine, theirs)]
+            speeds = [times * size / gpu_seconds(call, device) / 1e9 for call in (mine, theirs)]
             print(
                 f"  {kind} {name} {speeds[0]:.0f} {speeds[1]:.0f} ({apart(mine(), theirs()):.0e})"
             )

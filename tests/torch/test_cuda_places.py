@@ -153,3 +153,46 @@ def test_operations_use_the_gpu_of_their_arrays(gpu, monkeypatch):
     y.exp()
     x.add_(y.to("cuda:1"))
     assert [i for k, i in enumerate(used) if not k or i != used[k - 1]] == [1, 0, 1]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16", "complex64", "complex128", "int64", "int32", "uint8", "bool"])  # fmt: skip
+def test_elements_are_added_at_indices_on_the_gpu_in_every_type(gpu, kind):
+    def added(where: str) -> list[torch.Tensor]:
+        x = torch.arange(12, device=where).reshape(3, 4).to(getattr(torch, kind))
+        i, j = torch.asarray([0, 2, 0]).to(where), torch.asarray([1, 3, 1]).to(where)
+        rows, each, whole = x[i] + x[j % 3], x[i, j], torch.ones_like(x)
+        return [
+            x.index_put((i, j), each, accumulate=True), x.index_add(0, i, rows),
+            x.scatter_add(0, (x != x).long(), whole), x.put(j, each, accumulate=True),
+        ]  # fmt: skip
+
+    before = dict(gpu.on_cpu)
+    for found, right in zip(added("cuda"), added("cpu"), strict=True):
+        assert found.cpu().equal(right)
+    assert gpu.on_cpu == before
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "complex128"])
+def test_gradients_of_several_indices_are_added_on_the_gpu(gpu, kind):
+    before = dict(gpu.on_cpu)
+    x = torch.ones(3, 4, dtype=getattr(torch, kind), device="cuda", requires_grad=True)
+    i, j = torch.asarray([0, 2, 0]).cuda(), torch.asarray([1, 3, 1]).cuda()
+    (x[i, j].abs().sum() + x[:, j].abs().sum()).backward()
+    assert x.grad.tolist() == [[0, 4, 0, 1], [0, 2, 0, 1], [0, 2, 0, 2]]
+    assert gpu.on_cpu == before
+
+
+@pytest.mark.parametrize("shapes", [((4, 3, 8), (4, 4, 6, 8)), ((1, 1, 8), (1, 1, 2, 8)), ((2, 4, 3, 8), (4, 6, 8))])  # fmt: skip
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_of_inputs_with_other_dimensions_has_the_gradients_of_the_cpu(shapes, masked):
+    torch.manual_seed(0)
+    given = [torch.randn(shape, dtype=torch.float64) for shape in (shapes[0], shapes[1], shapes[1])]
+    mask = torch.randn(1, 1, shapes[0][-2], shapes[1][-2], dtype=torch.float64) if masked else None
+
+    def gradients(where: str) -> tuple[torch.Tensor, ...]:
+        own = [x.to(where).requires_grad_() for x in given]
+        out = nn.functional.scaled_dot_product_attention(*own, None if mask is None else mask.to(where))  # fmt: skip
+        return torch.autograd.grad((out * out).sum(), own)
+
+    for found, right in zip(gradients("cuda"), gradients("cpu"), strict=True):
+        torch.testing.assert_close(found.cpu(), right)

@@ -35,7 +35,8 @@ def losses(torch: Any, device: str, epochs: int, count: int) -> list[float]:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
     x_values = [0.4 * i for i in range(count)]
     y_true = [math.pow(math.sin(x), 2) for x in x_values]
-    loss_list = []
+    loss_list: list[float] = []
+    loss: Any = None
     for _ in range(epochs):
         for x, target in zip(x_values, y_true, strict=True):
             x = torch.tensor([[x]]).T.to(device)

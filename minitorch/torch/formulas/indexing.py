@@ -12,13 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import accelerated
+from ..backends.interface import accelerated, formula_of
 from .half_precision import in_single
 
 Array = Any
 
 LARGE = 32_768
 """From so many elements on it pays to ask for kernels."""
+
+
+def add_at(x: Array, at: Any, values: Array) -> None:
+    """Add values to the elements of x at indices, which may repeat."""
+    add = formula_of(x, "add_at") or np.add.at
+    add(x, at, values)
 
 
 # --- Whole rows: one list of indices for all --------------------------------------------------------
@@ -73,7 +79,7 @@ def add_rows_in_place(x: Array, dim: int, index: Array, source: Array) -> None:
     )
     width = prod(rows.shape[1:])
     if type(x) is not np.ndarray or not rows.flags.c_contiguous:
-        np.add.at(rows, index, values)
+        add_at(rows, index, values)
     elif width < _WIDE:
         places = (index[:, None] * width + np.arange(width)).reshape(-1)
         np.add.at(x.reshape(-1), places, values.reshape(-1))
@@ -151,7 +157,7 @@ def put_elements(x: Array, dim: int, index: Array, source: Any, adding: bool) ->
     """Put elements of source, or add them, where only one dimension of x and index differs."""
     check_places(index, x.shape[dim], dim)
     if adding:
-        np.add.at(x, _grid(index, dim), source)
+        add_at(x, _grid(index, dim), source)
     else:
         np.put_along_axis(x, index, np.asarray(source, x.dtype, like=x), dim)
 

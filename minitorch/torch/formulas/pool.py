@@ -18,6 +18,7 @@ from ..backends.interface import accelerated, reduce
 from . import reductions
 from .geometry import Geometry, Grid, Sizes, adaptive_windows, by
 from .half_precision import in_single
+from .indexing import add_at
 
 Array = Any
 
@@ -128,7 +129,7 @@ def max_pool_gradient(g: Array, indices: Array, input_shape: Sizes, dims: int) -
     gradient = np.zeros(shape, g.dtype, like=g)
     starts = np.arange(shape[0], like=g)[:, None] * shape[1]
     places = (starts + planes_of(indices, dims)).reshape(-1)
-    np.add.at(gradient.reshape(-1), places, planes_of(g, dims).reshape(-1))
+    add_at(gradient.reshape(-1), places, planes_of(g, dims).reshape(-1))
     return gradient.reshape(input_shape)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..backends.interface import ARRAYS
 from ..backends.interface import others as other_backends
+from ..formulas.indexing import add_at
 from ..tensor import Array, Tensor, wrap
 from .creation import LIFT, as_tensor
 from .layout import arranged
@@ -227,7 +228,7 @@ def _index_backward(input: Array, shape: tuple[int, ...], key: Key) -> Array:
     if all(_is_mask(k) or isinstance(k, slice) for k in key):
         out[key] = input
     else:
-        np.add.at(out, key, input)
+        add_at(out, key, input)
     return out
 
 
@@ -314,7 +315,7 @@ def _put_into(target: Array, values: Array, key: Key, accumulate: bool) -> None:
             f"result of shape {list(places)}"
         )
     if accumulate:
-        np.add.at(target, key, values)
+        add_at(target, key, values)
     else:
         target[key] = values
 

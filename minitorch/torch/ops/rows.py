@@ -93,7 +93,7 @@ def _add_rows(target: Array, index: Array, source: Array, dim: int) -> None:
         add(target, dim, index.reshape(-1), source)
         return
     rows, at, values = _rows(target, index, source, dim)
-    np.add.at(rows, at, np.broadcast_to(values, (len(at), *rows.shape[1:])))
+    kernels.add_at(rows, at, np.broadcast_to(values, (len(at), *rows.shape[1:])))
 
 
 def _set_rows(target: Array, index: Array, source: Any, dim: int) -> None:
@@ -303,7 +303,7 @@ def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
 def _put_into(target: Array, index: Array, source: Array, accumulate: bool) -> None:
     flat = target.reshape(-1)
     if accumulate:
-        np.add.at(flat, index.reshape(-1), source.reshape(-1))
+        kernels.add_at(flat, index.reshape(-1), source.reshape(-1))
     else:
         flat[index.reshape(-1)] = source.reshape(-1)
     if not np.may_share_memory(flat, target):

@@ -71,11 +71,9 @@ def _in_memory(array: Array, index: Array, dim: int) -> tuple[Array, Any]:
 
 def combine(ufunc: np.ufunc, target: Array, at: Any, values: Any) -> None:
     """Combine values into a target by a ufunc; an index that occurs twice gets both."""
-    if type(at) is not tuple:
-        ufunc.at(target, at, values)
-        return
-    if not target.flags.c_contiguous:
-        ufunc.at(target, at, values)
+    put = kernels.add_at if ufunc is np.add else ufunc.at
+    if type(at) is not tuple or not target.flags.c_contiguous:
+        put(target, at, values)
         return
     # In contiguous memory, NumPy is several times as fast.
     if type(values) not in ARRAYS:
@@ -84,7 +82,7 @@ def combine(ufunc: np.ufunc, target: Array, at: Any, values: Any) -> None:
     row = view_as(target, -1), places.reshape(-1), np.broadcast_to(values, places.shape).reshape(-1)
     own = formula_of(target, "combine")
     if own is None or not own(ufunc.__name__, *row):
-        ufunc.at(*row)
+        put(*row)
 
 
 def on_copy(write: Callable[..., None]) -> Callable[..., Array]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..backends.interface import strided
+from ..formulas.indexing import add_at
 from ..tensor import Array, Tensor, offset_in, wrap, wrap_beside
 from .movement import wrap_dim
 from .promotion import plain_integer, plain_integers
@@ -71,7 +72,7 @@ def _restride(input: Array, source: Geometry, target: Geometry) -> Array:
     last = max(at.max(initial=-1), to.max(initial=-1))
     at, to = np.asarray(at, like=input), np.asarray(to, like=input)
     memory = np.zeros(1 + last, input.dtype, like=input)
-    np.add.at(memory, at.reshape(-1), input.reshape(-1))
+    add_at(memory, at.reshape(-1), input.reshape(-1))
     return memory[to]
 
 

@@ -131,8 +131,8 @@ def attention_backward(
     scale: float, causal: bool, with_mask: bool,
 ) -> tuple[Array, ...] | None:  # fmt: skip
     """The gradients of query, key and value."""
-    if shares.ndim != query.ndim + 1:
-        return None
+    if mask is not None or shares.ndim != query.ndim + 1 or key.ndim != query.ndim:
+        return None  # the formula's shares, which have as many dimensions as the largest input
     if grad.strides[-1] != grad.itemsize:
         grad = cupy.ascontiguousarray(grad)
     given = query, key, value

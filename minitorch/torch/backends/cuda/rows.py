@@ -167,7 +167,26 @@ def combine(name: str, target: Array, places: Array, values: Array) -> bool:
     return True
 
 
-FORMULAS = {"combine": combine}
+ADDED = frozenset(np.dtype(kind) for kind in "ilILfdqQ")
+"""In which types CuPy adds at indices; in half precision it would read two numbers at once, also beyond the last."""
+
+
+def add_at(target: Array, at: Any, values: Array) -> None:
+    """`add_at` of formulas/indexing.py; numbers of other types are added as their parts, or in a wider type."""
+    kind = target.dtype
+    if kind.kind == "c":
+        add_at(target.real, at, values.real)
+        add_at(target.imag, at, values.imag)
+    elif kind in ADDED:
+        cupy.add.at(target, at, values)
+    else:
+        wide = WIDE[kind] if kind in WIDE else np.dtype(np.int64)
+        sums = target.astype(wide)
+        cupy.add.at(sums, at, values.astype(wide))
+        target[...] = sums.astype(kind)
+
+
+FORMULAS = {"combine": combine, "add_at": add_at}
 """By the names of formulas."""
 
 
