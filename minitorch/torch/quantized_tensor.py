@@ -182,7 +182,14 @@ def rounded(values: Any, scale: Any, zero_point: Any, least: int, largest: int) 
         return np.clip(np.nan_to_num(np.rint(moved).astype(np.float64), nan=least), least, largest)
 
 
+def check_on_cpu(name: str, input: Any) -> None:
+    """RuntimeError for numbers of another device."""
+    if input.device.type != "cpu":
+        raise RuntimeError(f"{name}: the CPU quantizes, but the input is on {input.device}; move it with .cpu()")  # fmt: skip
+
+
 def _check_float(name: str, input: Any) -> None:
+    check_on_cpu(name, input)
     if input.dtype is not dtypes.float32:
         raise RuntimeError(f"{name}: expected a tensor of torch.float32, but got {input.dtype}")
 

@@ -15,7 +15,7 @@ import pytest
 
 ON_CPU = {
     "test_compile", "test_compile_sound", "test_compiled_programs", "test_counting", "test_coverage", "test_cpu_conv", "test_cpu_kernels",
-    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_distributed", "test_dlpack", "test_layouts", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
+    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_distributed", "test_distributed_compiled", "test_dlpack", "test_layouts", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
     "test_machines", "test_multiprocessing", "test_names", "test_native", "test_new_operation", "test_numpy_warnings", "test_runner", "test_scalars",
     "test_threads", "test_torchvision", "test_transformer_floors", "test_without_compiler", "test_wrong_calls",
 }  # fmt: skip
@@ -28,7 +28,7 @@ NAMING_THE_CPU = {
 }  # fmt: skip
 """Tests that make tensors on the CPU by name, or look at what this file replaces."""
 
-OWN = {"test_cuda", "test_cuda_places", "test_examples"}
+OWN = {"test_cuda", "test_cuda_graphs", "test_cuda_places", "test_cuda_training", "test_examples"}
 """Files that choose their devices."""
 
 

@@ -318,7 +318,7 @@ def calls(name: str, dtype: Any, limit: int, large: bool) -> Iterator[tuple[str,
             a, k = mapped((args, kwargs), resize)
             yield (
                 f"{name}[{dtype}, sample {i}, {sizes}]({opinfo._brief(sample)})",
-                Call(opinfo._then(fn, info.name, process), a, k),
+                Call(opinfo.comparable(fn, info.name, process), a, k),
             )
 
 

@@ -130,7 +130,7 @@ def check(name: str, limit: int = 1000, dtypes: tuple[Any, ...] = DTYPES) -> int
             process = sample.output_process_fn_grad
             try:
                 _compare_steadily(
-                    _then(mine, info.name, process), _then(theirs, info.name, process), (sample.input, *sample.args), sample.kwargs,
+                    comparable(mine, info.name, process), comparable(theirs, info.name, process), (sample.input, *sample.args), sample.kwargs,
                     what=what, gradients=grad, double=grad and info.supports_gradgrad, ulps=ULPS_FOR.get(info.name, 64.0),
                 )  # fmt: skip
             except Mismatch:
@@ -187,7 +187,7 @@ _WELL_DEFINED: dict[str, Any] = {
 """What is well defined of a result, where not all of it is."""
 
 
-def _then(fn: Any, name: str, process: Any) -> Any:
+def comparable(fn: Any, name: str, process: Any) -> Any:
     """A function followed by what makes its result comparable: eigenvectors may be turned round."""
     defined = _WELL_DEFINED.get(name, lambda result, args, kwargs: result)
 
@@ -258,8 +258,8 @@ def check_layouts(name: str, limit: int) -> int:
         for i, sample in enumerate(samples(info, dtype, False, limit)):
             moved = sample.transform(lambda t, c=change: c(t) if _is_plain(t) else t)
             _compare_steadily(
-                _then(mine, info.name, sample.output_process_fn_grad),
-                _then(theirs, info.name, sample.output_process_fn_grad),
+                comparable(mine, info.name, sample.output_process_fn_grad),
+                comparable(theirs, info.name, sample.output_process_fn_grad),
                 (moved.input, *moved.args), moved.kwargs, what=f"{name}[{how}, sample {i}]({_brief(sample)})",
                 gradients=False, double=False, ulps=ULPS_FOR.get(info.name, 64.0), strides=info.name not in _OWN_LAYOUT,
             )  # fmt: skip
@@ -294,7 +294,7 @@ def check_edges(name: str) -> int:
             lambda t, s=shape: _shaped(t, s) if isinstance(t, real.Tensor) else t
         )
         compare(
-            _then(mine, info.name, lambda x: x), _then(theirs, info.name, lambda x: x),
+            comparable(mine, info.name, lambda x: x), comparable(theirs, info.name, lambda x: x),
             (small.input, *small.args), small.kwargs, what=f"{name}[of shape {shape}]({_brief(small)})", gradients=False,
         )  # fmt: skip
     return len(EDGES)

@@ -196,3 +196,31 @@ def test_attention_of_inputs_with_other_dimensions_has_the_gradients_of_the_cpu(
 
     for found, right in zip(gradients("cuda"), gradients("cpu"), strict=True):
         torch.testing.assert_close(found.cpu(), right)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8), lambda x: torch.ao.quantization.MinMaxObserver()(x),
+    lambda x: torch.ao.quantization.HistogramObserver()(x), lambda x: torch.quantize_per_channel(x, torch.ones(2), torch.zeros(2), 0, torch.qint8),
+])  # fmt: skip
+def test_the_cpu_quantizes(call):
+    with pytest.raises(RuntimeError, match="is on cuda:0; move it with"):
+        call(torch.ones(2, 2, device="cuda"))
+
+
+def test_functions_of_batches_compute_on_the_gpu():
+    x, places = torch.randn(2, 3, 4).cuda(), torch.asarray([[0, 1], [2, 1]]).cuda()
+
+    def rows(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(3, 4, device="cuda").index_add(0, at, x[:2]) + x.prod(0)
+
+    found = torch.vmap(rows)(x, places)
+    assert found.is_cuda
+    assert found.equal(torch.stack([rows(*each) for each in zip(x, places, strict=True)]))
+    drawn = torch.vmap(lambda x: x + torch.rand(4, device="cuda"), randomness="different")(x)
+    assert drawn.is_cuda
+
+
+def test_places_are_drawn_by_weights_of_every_type():
+    for kind in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
+        weights = torch.asarray([0.0, 3.0, 1.0]).to("cuda", kind)
+        assert sorted(weights.multinomial(2).tolist()) == [1, 2]

@@ -114,7 +114,8 @@ def test_all_examples_run_on_a_gpu(results: Path, tmp_path: Path) -> None:
         assert len(mine) == steps
         for line, right_line in zip(mine, right, strict=True):
             assert line == pytest.approx(right_line, rel=1e-4, abs=1e-6), name
-        assert b"cuda:0" in (tmp_path / "gpu" / name / "model.pt").read_bytes()
+        saved = "checkpoint.pt" if name == "gpt" else "model.pt"
+        assert b"cuda:0" in (tmp_path / "gpu" / name / saved).read_bytes()
 
 
 def log(folder: Path) -> list[dict[str, float]]:

@@ -29,6 +29,7 @@ class Backend:
         array: the class of its arrays
         only: the device, where there is one of the kind
         makes_views: whether records that make views can be called on its arrays as they are
+        holds_arrays: whether its arrays hold those of other devices, so that it computes where both are given
         is_traced: whether `torch.compile` may write tapes of what is done with its arrays
         kernels: what computes a record there in place of the record's `compute`, by its name
         formulas: what computes a function of `formulas/` there in its place, by its name
@@ -38,6 +39,7 @@ class Backend:
     array: type
     only: device | None = None
     makes_views = True
+    holds_arrays = False
     is_traced = False
     kernels: Mapping[str, Callable[..., Any]] = {}
     formulas: Mapping[str, Callable[..., Any]] = {}
@@ -319,9 +321,18 @@ def readable(array: Array) -> Array:
     return array if isinstance(array, np.ndarray) else backend_of(array).readable(array)
 
 
-def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Callable[..., Any]:
-    """What computes a record from arrays of one device, or writes; numbers of the CPU among them are moved there."""
-    for first in arrays:
+def implementation(
+    op: Any, arrays: list[Any], method: str = "compute", holder: Array | None = None
+) -> Callable[..., Any]:
+    """What computes a record from arrays of one device, or writes; numbers of the CPU among them are moved there.
+
+    Args:
+        op: the record
+        arrays: what it is given
+        method: `compute` or `write`
+        holder: one of the arrays that holds those of another device, if there is one
+    """
+    for first in arrays if holder is None else (holder,):
         if type(first) is not np.ndarray and type(first) in ARRAYS:
             break
     else:
@@ -339,6 +350,8 @@ def implementation(op: Any, arrays: list[Any], method: str = "compute") -> Calla
             arrays[i] = backend.from_numpy(x, where)
         elif kind in ARRAYS:
             _check_same(where, ARRAYS[kind].device_of(x))
+            if ARRAYS[kind].holds_arrays:
+                return implementation(op, arrays, method, x)
     return (
         backend.computing(op, where) if method == "compute" else partial(backend.write, op, where)
     )

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from ..backends.interface import ARRAYS
+from ..backends.interface import ARRAYS, as_numpy
 from ..backends.stacks import argument_names, default_of, from_the_end
 
 NO_ITEM = (
@@ -96,7 +96,8 @@ class BatchedArray(NDArrayOperatorsMixin):
     tolist = __int__ = __float__ = __complex__ = __index__ = item
 
     def __bool__(self) -> bool:
-        found = np.unique(self.stack.astype(bool)) if type(self.stack) is np.ndarray else []
+        nested = isinstance(self.stack, BatchedArray)
+        found = [] if nested else np.unique(as_numpy(self.stack).astype(bool))
         if len(found) != 1:
             raise NoRuleError("the examples of a batch differ")
         return bool(found[0])

@@ -14,6 +14,7 @@ from ..backends.interface import (
     Backend,
     Shape,
     address_of,
+    backend_for,
     backend_of,
     implementation,
     others,
@@ -34,6 +35,7 @@ class Batched(Backend):
     kind = "vmap"
     array = BatchedArray
     makes_views = False
+    holds_arrays = True
 
     def device_of(self, array: Array) -> device:
         return backend_of(array.stack).device_of(array.stack)
@@ -89,10 +91,12 @@ class Batched(Backend):
         if level.randomness == "same":
             if any(isinstance(v, BatchedArray) for v in values_of((args, named))):
                 raise NoRuleError("chances of each example, drawn the same")
-            return distribution(shape, dtype, *args, **named)
+            return backend_for(where).draw(distribution, shape, dtype, where, *args, **named)
         if any(isinstance(v, BatchedArray) for v in values_of((args, named))):
             args = tuple(aligned(v, level, len(shape)) for v in args)
-        return BatchedArray(distribution((level.size, *shape), dtype, *args, **named), level)
+        whole = level.size, *shape
+        drawn = backend_for(where).draw(distribution, whole, dtype, where, *args, **named)
+        return BatchedArray(drawn, level)
 
 
 def _of_elements(op: Any, level: Level, arrays: list[Any], params: dict[str, Any]) -> Any:

@@ -20,7 +20,7 @@ from ...environment import (
 )
 from ...nn.modules.module import Module
 from ...ops import FUNCTIONS
-from ...quantized_tensor import limits
+from ...quantized_tensor import check_on_cpu, limits
 from ...tensor import Tensor, wrap
 
 qint8, quint8, qint32 = (dtypes.NAMES[n] for n in ("qint8", "quint8", "qint32"))
@@ -142,6 +142,7 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     """Keeps the least and the largest value of all tensors."""
 
     def forward(self, x: Tensor) -> Tensor:
+        check_on_cpu(type(self).__name__, x)
         if x.numel():
             low, high = self._extremes(x.detach().to(dtypes.float32)._array)
             if not self._unseen():
@@ -206,6 +207,7 @@ class HistogramObserver(UniformQuantizationObserverBase):
         self.dst_nbins = 2 ** (32 if self.dtype is qint32 else 8)
 
     def forward(self, x: Tensor) -> Tensor:
+        check_on_cpu(type(self).__name__, x)
         seen = x.detach()
         if seen.isinf().any():
             warnings.warn("torch.inf detected in input tensor, ignoring input", stacklevel=2)

@@ -271,6 +271,7 @@ class Cuda(Backend):
             return self.from_numpy(drawn, where)
         rate = RECIPES["exponential"](weights.dtype)
         keys = weights / self._draw(rate, generator, weights.shape, weights.dtype, where)
+        keys = keys.astype(np.float32) if keys.dtype.itemsize == 2 else keys  # which CuPy can sort
         if num_samples == 1:
             return keys.argmax(axis=-1)[..., None]
         return np.argsort(-keys, axis=-1)[..., :num_samples]
