@@ -32,12 +32,14 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
+from llvmlite import binding
 from numba.core import config
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import _Intrinsic
+from numba.core.runtime import nrt
 from numba.core.serialize import dumps
 
 from .files import cache_folder, replacing
@@ -45,7 +47,7 @@ from .files import cache_folder, replacing
 KEPT = 4096
 """How many kernels stay on disk; of more, those go that were not used for the longest time."""
 
-FORMAT = "3"
+FORMAT = "4"
 """Of the files: those of another format are not looked for."""
 
 _DIGEST = 32
@@ -84,10 +86,11 @@ class KernelCache(_Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """The machine code for a signature; None if it is not there, or damaged."""
-        target_context.refresh()
         try:
             payload = _read(self._path(sig, target_context.codegen()))
-            return CompileResult._rebuild(target_context, *pickle.loads(payload))
+            needed, state = pickle.loads(payload)
+            _provide(needed, target_context)
+            return CompileResult._rebuild(target_context, *state)
         except FileNotFoundError:
             return None
         except Exception as error:
@@ -102,7 +105,7 @@ class KernelCache(_Cache):
             path = self._path(sig, data.codegen)
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _check_owner(path.parent, os.stat(path.parent))
-            _write(path, dumps(data._reduce()))
+            _write(path, dumps((_needed_by(data), data._reduce())))
             _remove_unused(path.parent)
         except Exception as error:
             _warn(error)
@@ -124,6 +127,26 @@ class KernelCache(_Cache):
 
     def flush(self) -> None:
         """There is nothing to forget: other code has other files."""
+
+
+def _needed_by(data: CompileResult) -> list[str]:
+    """The functions and variables that machine code names and does not contain."""
+    module = data.library._final_module
+    everything = (*module.functions, *module.global_variables)
+    names = [each.name for each in everything if each.is_declaration]
+    return [name for name in names if not name.startswith("llvm.")]
+
+
+def _provide(needed: list[str], target_context: Any) -> None:
+    """Let LLVM know what machine code names: it ends the process where it meets another one.
+
+    The compiler brings them all, but takes longer to load than many kernels, most of which need no more than memory.
+    """
+    memory: Any = nrt
+    for name, address in memory._nrt.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+    if not all(map(binding.address_of_symbol, needed)):
+        target_context.refresh()
 
 
 # --- Files -------------------------------------------------------------------------------

@@ -182,6 +182,36 @@ def test_symbols_of_several_processes_have_names_of_their_own(folder: Path) -> N
     assert len({name for names in answers for name in names}) == 6
 
 
+KERNELS = """
+import sys
+import numpy as np
+from minitorch.jit import compile_kernel
+def add_up(n):
+    return np.arange(n).sum()
+def multiply(n):
+    return (np.eye(n) @ np.ones((n, 1)))[0, 0]
+def fill(n):
+    return np.full(n, 0.5)
+def draw(n):
+    np.random.seed(n)
+    return np.random.random()
+def spell(n):
+    return hash(str(n)) == hash("21")
+def call(kernel):
+    return float(np.sum(compile_kernel(kernel)(21)))
+print([call(kernel) for kernel in (add_up, multiply, fill, draw)], end=" ")
+print("numba.np.polynomial.polynomial_core" in sys.modules, call(spell))
+"""
+
+
+def test_loaded_kernels_find_what_they_call_without_the_compiler(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    program = [sys.executable, "-c", KERNELS]
+    made, loaded = (subprocess.check_output(program, env=environment, text=True) for _ in range(2))
+    assert "True 1.0" in made
+    assert loaded == made.replace("True", "False")
+
+
 # --- Damaged caches -----------------------------------------------------------------------------
 
 
