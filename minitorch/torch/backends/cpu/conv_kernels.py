@@ -23,6 +23,9 @@ SHEET = 1 << 16
 CHUNK = 1 << 15
 """How many elements of a sheet stay near while all rows of weights pass."""
 
+LINES = 1 << 15
+"""How many elements of a gradient are laid out at a time, of at least one sample: more would not be near any more."""
+
 
 def convolve(
     x: Array, weight: Array, bias: Array | None, shape: Sizes, geometry: Geometry, groups: int
@@ -43,9 +46,9 @@ def convolve_transposed(
 
 
 def _plan(
-    transposed: bool, source: Sizes, result: Sizes, geometry: Geometry, groups: int, room: int
-) -> Plan:
-    most = max(1, source[0] // get_num_threads())
+    transposed: bool, source: Sizes, result: Sizes, geometry: Geometry, groups: int, room: int, samples: int
+) -> Plan:  # fmt: skip
+    most = max(1, min(samples, source[0] // get_num_threads()))
     return plan_convolution(transposed, source, result, geometry, groups, most, room)
 
 
@@ -72,7 +75,7 @@ def planned(
     transposed: bool, source: Sizes, weight: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
 ) -> tuple[Plan, tuple[int, ...], int]:  # fmt: skip
     """A convolution, or a transposed one, from one shape to another: its plan, what `convolve_all` calls work, and the size of its room."""
-    plan = _plan(transposed, source, shape, geometry, groups, SHEET)
+    plan = _plan(transposed, source, shape, geometry, groups, SHEET, shape[0])
     row = prod(weight[2 if transposed else 1 :])
     rows = shape[1] // groups
     tall = 1 if rows == 1 else conv_tiles.ROWS
@@ -116,8 +119,10 @@ def planned_gradient(
     g: Sizes, x: Sizes, shape: Sizes, geometry: Geometry, groups: int, itemsize: int
 ) -> tuple[Plan, tuple[int, ...], Array, Sizes, int]:
     """The gradient of a weight, from shapes: its plan, what `gather_all` calls work and offsets, the shape of sums, the size of its room."""
-    plan = _plan(False, x, g, geometry, groups, 4 * SHEET)
-    rows, taps = shape[0] // groups, len(plan.offsets)
+    rows = shape[0] // groups
+    samples = LINES // max(rows * prod(g[2:]), 1)
+    plan = _plan(False, x, g, geometry, groups, 4 * SHEET, samples)
+    taps = len(plan.offsets)
     places = plan.phases[0, 3:].tolist()
     in_place = plan.is_source and not places[1] * places[2] * itemsize % BYTES
     if in_place := in_place and places == list(plan.layout[2:5]):
