@@ -15,7 +15,7 @@ import minitorch.torch as torch
 from minitorch.torch.compiler.loops import Loop
 from minitorch.torch.compiler.lowering import Call, Update
 from minitorch.torch.compiler.native_player import NativePlayer, Plan
-from minitorch.torch.compiler.passes import masks_before_pools, with_constants
+from minitorch.torch.compiler.passes import for_programs, with_constants
 from minitorch.torch.compiler.product_forms import Product
 
 from . import compiled_programs
@@ -42,7 +42,7 @@ def plan_of(fn: Any, *args: Any) -> Plan:
     compiled = torch.compile(fn)
     for _ in range(5):
         compiled(*args)
-    shorter, arrays = with_constants(masks_before_pools(compiled.tape))
+    shorter, arrays = with_constants(for_programs(compiled.tape))
     return NativePlayer(shorter, arrays).native
 
 
@@ -465,3 +465,34 @@ def test_masks_of_relu_come_before_places_of_pooling(window: tuple[int, int, int
     loops = [s for s in plan.lowering.steps if isinstance(s, Loop)]
     (masking,) = (s for s in loops if "threshold_backward" in [o.name for o in s.operations])
     assert masking.shape == t.shape
+
+
+@pytest.mark.parametrize("walks", [1, 2])
+@pytest.mark.parametrize("projected", [0, 6])
+def test_gradients_of_gates_are_written_over_them_where_nobody_reads_these_again(
+    walks: int, projected: int
+) -> None:
+    torch.manual_seed(0)
+    layer: Any = torch.nn.LSTM(8, 16, proj_size=projected)
+    x = torch.randn(12, 8, 8)
+
+    def step() -> Any:
+        layer.zero_grad()
+        loss = layer(x)[0].square().mean()
+        for walk in range(walks):
+            loss.backward(retain_graph=walk + 1 < walks)
+        return [p.grad.clone() for p in layer.parameters()]
+
+    wanted = step()
+    plan = plan_of(step)
+    (over,) = {
+        entry.params["over_gates"]
+        for entry in plan.tape.entries
+        if entry.op.name == "lstm_layer_backward"
+    }
+    assert over == (walks == 1)
+    played = torch.compile(step)
+    found = [played() for _ in range(5)][-1]
+    assert all(
+        torch.allclose(a, b, rtol=1e-5, atol=1e-7) for a, b in zip(found, wanted, strict=True)
+    )

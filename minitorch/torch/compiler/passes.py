@@ -100,6 +100,26 @@ def without_idle_copies(tape: Tape) -> Tape:
     return replace(tape, entries=entries)
 
 
+def for_programs(tape: Tape) -> Tape:
+    """The tape with what saves memory where nobody looks into it."""
+    return slopes_over_gates(masks_before_pools(tape))
+
+
+def slopes_over_gates(tape: Tape) -> Tape:
+    """Gradients of an LSTM's gates are written over the gates, where nobody else reads these."""
+    uses = Counter(slot for entry in tape.entries for slot in entry.slots())
+    uses.update(slots_in((tape.result, [g for *_, g in tape.gradients])))
+    made = {slot for e in tape.entries if e.op.name == "lstm_layer" for slot in e.outputs}
+    entries = []
+    for entry in tape.entries:
+        if entry.op.name == "lstm_layer_backward":
+            gates = entry.inputs[entry.op.args.index("gates")]
+            own = gates in made and uses[gates] == 1
+            entry = replace(entry, params=entry.params | {"over_gates": own})
+        entries.append(entry)
+    return replace(tape, entries=entries)
+
+
 class _Pools:
     """What masks_before_pools knows of a tape.
 

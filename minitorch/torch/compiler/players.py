@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...garbage import uncollected
 from ..backends.cpu.dispatch import COMPILES
 from ..tensor import Tensor
-from .passes import masks_before_pools, with_constants
+from .passes import for_programs, with_constants
 from .player import OnArrays, OnTensors
 from .tape import Slot, Tape, layout_of
 
@@ -34,7 +34,7 @@ def player_of(
     """
     if tape.recorded:
         return OnTensors(tape).function()
-    shorter, arrays = with_constants(masks_before_pools(tape) if native else tape)
+    shorter, arrays = with_constants(for_programs(tape) if native else tape)
     if tape.elsewhere:
         from .graph_player import OnDevice
 
@@ -112,5 +112,5 @@ def _plan_of(tape: Tape) -> Plan:
     with uncollected():  # the first plan imports the compiler
         from .native_player import Plan
 
-        shorter, arrays = with_constants(masks_before_pools(tape))
+        shorter, arrays = with_constants(for_programs(tape))
         return Plan(shorter, arrays, OnArrays(shorter).returned)

@@ -145,10 +145,11 @@ def _lstm_step(
 def lstm_backward(
     gy: Array, gh: Array, gc: Array, x: Array, w_ih: Array, w_hh: Array, w_hr: Any,
     gates: Array, before: Array, cells: Array, tanhs: Array,
-    sizes: Sequence[int], reverse: bool, wanted: Sequence[str],
+    sizes: Sequence[int], reverse: bool, wanted: Sequence[str], over_gates: bool = False,
 ) -> tuple[Array, ...]:  # fmt: skip
-    """The gradients of the wanted arguments of `lstm`."""
-    gy, dh, dc, slopes = _flat(gy), _own(gh), _own(gc), np.empty_like(gates)
+    """The gradients of the wanted arguments of `lstm`; those of the gates may be written over these."""
+    gy, dh, dc = _flat(gy), _own(gh), _own(gc)
+    slopes = gates if over_gates and w_hr is None else np.empty_like(gates)
     projected = np.empty_like(gy[: 0 if w_hr is None else None])
     kept, made = (gy, cells, tanhs), (slopes, projected)
     given = gates, sizes, not reverse, (w_hh, w_hr), (dh, dc), kept, made
@@ -172,7 +173,7 @@ def lstm_steps_backward(
         weights: w_hh (4 * hidden, n), w_hr (n, hidden) or None
         state: dh (batch, n) and dc (batch, hidden)
         kept: gy (rows, n), cells and tanhs (rows, hidden)
-        made: slopes (rows, 4 * hidden), and projected (rows, n) where there is a w_hr
+        made: slopes (rows, 4 * hidden), which may be the gates, and projected (rows, n) where there is a w_hr
     """
     (w_hh, w_hr), (dh, dc), (gy, cells, tanhs), (slopes, projected) = weights, state, kept, made
     for rows, n in walk(sizes, reverse):
@@ -188,15 +189,15 @@ def lstm_steps_backward(
 def _lstm_step_backward(
     gates: Array, cells: Array, tanhs: Array, dh: Array, dc: Array, slopes: Array
 ) -> None:
-    """The gradients of the gates before their curves; dc becomes that of the cell before."""
+    """The gradients of the gates before their curves, perhaps over these; dc becomes that of the cell before."""
     i, f, g, o = np.split(gates, 4, 1)
     di, df, dg, do = np.split(slopes, 4, 1)
     dc += dh * o * (1 - tanhs * tanhs)
     np.multiply(dh * tanhs, o * (1 - o), out=do)
-    np.multiply(dc * g, i * (1 - i), out=di)
-    np.multiply(dc * cells, f * (1 - f), out=df)
+    by_input, before = dc * g * (i * (1 - i)), dc * f
     np.multiply(dc * i, 1 - g * g, out=dg)
-    dc *= f
+    np.multiply(dc * cells, f * (1 - f), out=df)
+    di[...], dc[...] = by_input, before
 
 
 def _gathered(

@@ -281,10 +281,12 @@ def _lstm_backward(
     gates: Array, blas: int, start: int, first: int, own: int, weights: Any, state: Any, kept: Any, made: Any
 ) -> None:  # fmt: skip
     (w_hh,), (dh, dc), (gy, cells, tanhs), (slopes,) = weights, state, kept, made
+    slope = np.empty_like(gates[0])  # slopes may be the gates
     for k in range(own):
         r, at = first + k, start + k
         _add(gy[at], dh[r])
-        _lstm_row_backward(gates[at], cells[at], tanhs[at], dh[r], dc[r], slopes[at])
+        _lstm_row_backward(gates[at], cells[at], tanhs[at], dh[r], dc[r], slope)
+        _copy(slope, slopes[at])
     _multiply_rows(blas, slopes, start, own, w_hh, False, dh, first)
 
 
