@@ -296,15 +296,7 @@ def backward_pass(
     Returns:
         the gradient of each target, None where nothing arrived
     """
-    order = reachable([node for node, _, _ in roots])
-    wanted = None
-    if targets is not None:
-        order = _leading_to({node for node, _ in targets}, order)
-        wanted = set(order)
-    waiting: dict[Node | Tensor, list[Any]] = {}  # gradients, by output
-    for node, output, gradient in roots:
-        if wanted is None or node in wanted:
-            _add(waiting, node, output, gradient)
+    order, wanted, waiting = _beginning(roots, targets)
     collected: dict[Edge, Tensor] = {}
     targeted = set() if targets is None or leaves else set(targets)
 
@@ -347,6 +339,22 @@ def backward_pass(
     return [] if targets is None else [collected.get(t) for t in targets]
 
 
+def _beginning(
+    roots: Sequence[tuple[Node | Tensor, int, Tensor]], targets: Sequence[Edge] | None
+) -> tuple[list[Any], set[Any] | None, dict[Any, list[Any]]]:
+    """What is walked, in order; the same as a set if that is not everything; and what waits there, by output."""
+    order = reachable([node for node, _, _ in roots])
+    wanted = None
+    if targets is not None:
+        order = _leading_to({node for node, _ in targets}, order)
+        wanted = set(order)
+    waiting: dict[Node | Tensor, list[Any]] = {}
+    for node, output, gradient in roots:
+        if wanted is None or node in wanted:
+            _add(waiting, node, output, gradient)
+    return order, wanted, waiting
+
+
 def _send(
     waiting: dict[Node | Tensor, list[Any]], edges: Sequence[Edge | None],
     gradients: Sequence[Tensor | None], wanted: set[Node | Tensor] | None,
@@ -385,7 +393,7 @@ def _step(node: Node, outputs: list[Tensor | None]) -> Sequence[Tensor | None]:
                     raise RuntimeError(
                         f"Function '{node.name()}' returned nan values in its {i}th output."
                     )
-    except Exception:
+    except Exception:  # whatever it was goes on, with a word on where that node was made
         if modes.anomaly:
             made = "".join((node.metadata or {}).get("traceback", ["(not recorded)"]))
             warnings.warn(
