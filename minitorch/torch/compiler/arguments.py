@@ -41,13 +41,13 @@ class Arguments:
 
     def _describe(self, value: Any) -> Any:
         kind = type(value)
-        if isinstance(value, Tensor):
+        if issubclass(kind, Tensor):
             self.tensors.append(value)
             return Tensor
         self.containers.add(id(value))
-        if kind in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        if kind in (tuple, list) or (issubclass(kind, tuple) and hasattr(value, "_fields")):
             return kind, [self._describe(v) for v in value]
-        if isinstance(value, dict) and kind is dict:
+        if kind is dict:
             return kind, list(value), [self._describe(v) for v in value.values()]
         if kind not in PLAIN:
             self.around.follow(value, "an argument")
@@ -119,7 +119,7 @@ def facts_of(tensor: Tensor) -> tuple[Any, ...]:
 
 def _fits(pattern: Any, value: Any, tensors: list[Tensor]) -> bool:
     if pattern is Tensor:
-        if not isinstance(value, Tensor):
+        if not issubclass(type(value), Tensor):
             return False
         tensors.append(value)
         return True

@@ -104,3 +104,13 @@ def is_elementwise(value: Any) -> bool:
     module = sys.modules.get("minitorch.torch.optim.elementwise")
     known = module is not None and isinstance(value, module.ElementwiseOptimizer)
     return known and is_ours(type(value))
+
+
+def claims_another_class(value: Any) -> bool:
+    """Whether `isinstance` may say something else of a value than its type does."""
+    if type(value) is types.GenericAlias:  # is known, and is asked for the class that it is made of
+        return False
+    try:
+        return value.__class__ is not type(value)
+    except Exception:  # a program's attributes may raise whatever they like
+        return True

@@ -54,6 +54,7 @@ class Traced:
         self.once = threading.Lock()
         self.shared: Any = None
         self.gradients: list[Source] = []  # that the tape reads
+        self.alike = self._alike(given.tensors)
 
     def prepare(self, tracer: Tracer) -> None:
         """Make the player of a tape that may be played; what only tracing asks for is let go."""
@@ -93,7 +94,18 @@ class Traced:
         if not self.around.hold():
             return False
         gradients = self._gradients(tensors)
-        return gradients is not None and self.memory(tensors, gradients) == self.shared
+        if gradients is None or self.memory(tensors, gradients) != self.shared:
+            return False
+        return self._alike(tensors) == self.alike
+
+    def _alike(self, tensors: list[Tensor]) -> list[int]:
+        """Where code may look at gradients: which of these and of all tensors are one object."""
+        if not self.around.of_layouts:
+            return []
+        found = [*(facts.tensor for facts in self.around.tensors.values()), *tensors]
+        found += [t._grad for t in found if t._grad is not None]
+        first: dict[int, int] = {}
+        return [first.setdefault(id(each), i) for i, each in enumerate(found)]
 
     def _gradients(self, tensors: list[Tensor]) -> list[Any] | None:
         """The arrays of the gradients that the tape reads, if they lie in memory as they did."""

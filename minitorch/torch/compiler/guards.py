@@ -40,6 +40,7 @@ from ..nn.modules.module import Module
 from ..nn.parameter import is_lazy
 from ..tensor import Tensor
 from .classes import (
+    claims_another_class,
     code_of,
     dict_of,
     has_own_attributes,
@@ -66,7 +67,14 @@ from .comparing import (
 )
 from .facts import DictFacts, TensorFacts, dict_facts, gradient_facts, same_gradients, tensor_change
 from .library_facts import BACKENDS, class_facts, module_facts
-from .names import names_in, nested
+from .names import (
+    ALWAYS,
+    NAMES_OF_CLASSES,
+    NAMES_OF_FUNCTIONS,
+    OF_CLASSES,
+    names_in,
+    nested,
+)
 from .reading import owner_of
 from .watching import Watch
 
@@ -114,7 +122,7 @@ class Surroundings:
         self.own_names = frozenset().union(*[each.attributes for each in programs])
         self.dynamic = dynamic = dynamic or any(each.looks_up for each in programs)
         self.of_labels = dynamic or any(c.co_exceptiontable for c, owner in codes.items() if owner == "program")  # fmt: skip
-        self.of_classes = dynamic or any(each.loads & _OF_CLASSES for each in programs)
+        self.of_classes = dynamic or any(each.loads & OF_CLASSES for each in programs)
         self.of_layouts = dynamic or "grad" in self.own_names
         self.of_gradients = self.of_layouts or "_grad" in self.names
         self.dicts: list[DictFacts] = []
@@ -180,6 +188,8 @@ class Surroundings:
     def _look(self, value: Any, name: str) -> None:  # noqa: C901
         if issubclass(type(value), (weakref.ref, *weakref.ProxyTypes)):
             self._look_at_weak_reference(value, name)
+        elif claims_another_class(value):
+            self._refuse(f"{name or 'something'!r} claims another class than its own, {type(value).__name__}")  # fmt: skip
         elif isinstance(value, Tensor):
             self._look_at_tensor(value)
         elif isinstance(value, Module):
@@ -297,7 +307,7 @@ class Surroundings:
         if own is None:
             return
         everything = everything or self.dynamic
-        names = [key for key in own if key in self.names or key in _ALWAYS]
+        names = [key for key in own if key in self.names or key in ALWAYS]
         facts = dict_facts(own, None if everything else names)
         self.dicts.append(facts)
         self.holders.append(value)
@@ -359,7 +369,7 @@ class Surroundings:
         for name in ("__code__", "__defaults__", "__kwdefaults__"):
             self.attributes.append((value, name, getattr(value, name)))
         self._look_at_attributes(value)
-        self._look_at_named(value, _OF_FUNCTIONS)
+        self._look_at_named(value, NAMES_OF_FUNCTIONS)
         self.covered.update(ran)
         for name in sorted(frozenset().union(*[names_in(c).loads for c in ran])):
             self._place(value.__globals__, name)
@@ -397,7 +407,7 @@ class Surroundings:
             self.attributes.append((cls, "__mro__", cls.__mro__))
         if isinstance(cls, abc.ABCMeta) and self.of_classes:
             self.registered = abc.get_cache_token()
-        self._look_at_named(cls, _NAMES_OF_CLASSES)
+        self._look_at_named(cls, NAMES_OF_CLASSES)
 
     def _look_at_named(self, value: Any, names: frozenset[str]) -> None:
         """Note what Python keeps for a class or a function, where code names it."""
@@ -485,16 +495,3 @@ class Surroundings:
 
 
 _dict_of = attrgetter("__dict__")
-
-_OF_FUNCTIONS = frozenset(("__name__", "__qualname__", "__doc__", "__module__"))
-_NAMES_OF_CLASSES = frozenset(("__name__", "__qualname__"))
-"""What is in no dictionary."""
-
-_OF_CLASSES = frozenset(("isinstance", "issubclass"))
-"""Functions that ask for the class of an object."""
-
-_ALWAYS = frozenset(
-    ("_parameters", "_buffers", "_modules", "training", "_forward_hooks", "_forward_pre_hooks",
-     "_backward_hooks", "_backward_pre_hooks", "forward")
-)  # fmt: skip
-"""What is noted of every module."""

@@ -21,7 +21,20 @@ _OF_FRAMES = frozenset(
 """Attributes that lead to variables by names that code need not have."""
 
 _FINDS = ("MATCH_CLASS", "MATCH_KEYS")
-"""Instructions that do so."""
+"""Instructions that look up attributes so."""
+
+NAMES_OF_FUNCTIONS = frozenset(("__name__", "__qualname__", "__doc__", "__module__"))
+NAMES_OF_CLASSES = frozenset(("__name__", "__qualname__"))
+"""What is in no dictionary."""
+
+OF_CLASSES = frozenset(("isinstance", "issubclass"))
+"""Functions that ask for the class of an object."""
+
+ALWAYS = frozenset(
+    ("_parameters", "_buffers", "_modules", "training", "_forward_hooks", "_forward_pre_hooks",
+     "_backward_hooks", "_backward_pre_hooks", "forward")
+)  # fmt: skip
+"""What is noted of every module."""
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class Watch:
         return True
 
     def _same_containers(self) -> bool:
-        if any(map(len, self.empty)) or list(map(len, self.sized)) != self.lengths:
+        if any(self.empty) or list(map(len, self.sized)) != self.lengths:
             return False
         if list(chain.from_iterable(self.keyed)) != self.keys:
             return False

@@ -8,6 +8,7 @@ import pytest
 
 import minitorch.torch as library
 
+from .lookups import called
 from .ways import data, network, way
 
 torch: Any = library
@@ -303,4 +304,45 @@ def gradients_that_lie_in_other_ways(compile):
         g = data(2, 5).T if i % 3 == 0 else data(5, 2) if i % 3 == 1 else torch.ones(1).expand(5, 2)
         y.backward(g)
         out += [p.grad for p in model.parameters()]
+    return out
+
+
+@way("played")
+def a_gradient_that_is_another_tensor(compile):
+    w, mine = torch.zeros(2), torch.ones(2)
+
+    def change(i):
+        w.grad = mine if i < 6 else torch.ones(2)
+
+    return called(compile(lambda x: x * (2.0 if w.grad is mine else 3.0)), change)
+
+
+@way("played")
+def a_gradient_that_is_an_argument(compile):
+    w, f, out = torch.zeros(2), compile(lambda x, g: x * (2.0 if w.grad is g else 3.0)), []
+    for i in range(12):
+        g = torch.ones(2)
+        w.grad = g if i < 6 else torch.ones(2)
+        out.append(f(torch.ones(2), g))
+    return out
+
+
+@way("played")
+def a_gradient_that_two_tensors_have(compile):
+    v, w = torch.zeros(2), torch.zeros(2)
+
+    def change(i):
+        v.grad = torch.ones(2)
+        w.grad = v.grad if i < 6 else torch.ones(2)
+
+    return called(compile(lambda x: x * (2.0 if v.grad is w.grad else 3.0)), change)
+
+
+@way("played")
+def a_gradient_of_an_argument_that_another_argument_is(compile):
+    f, out = compile(lambda x, g: x * (2.0 if x.grad is g else 3.0)), []
+    for i in range(12):
+        x, g = torch.ones(2), torch.ones(2)
+        x.grad = g if i < 6 else torch.ones(2)
+        out.append(f(x, g))
     return out

@@ -393,3 +393,38 @@ def notes_of_an_exception(compile):
             error.add_note("more")
 
     return called(compile(lambda x: x * len(getattr(error, "__notes__", ()))), change)
+
+
+class Claims:
+    """Says that it is a dictionary."""
+
+    __class__ = property(lambda self: dict)  # type: ignore[assignment]
+    scale = 2.0
+
+
+class ClaimsNothing:
+    """Says nothing, loudly."""
+
+    scale = 2.0
+
+    @property
+    def __class__(self):
+        raise RuntimeError("it has none")
+
+
+@way("eager")
+def an_object_that_claims_another_class(compile):
+    claims = Claims()
+    return called(compile(lambda x: x * claims.scale))
+
+
+@way("eager")
+def an_argument_that_claims_another_class(compile):
+    claims, f = Claims(), compile(lambda x, by: x * by.scale)
+    return called(lambda x: f(x, claims))
+
+
+@way("eager")
+def an_object_whose_class_is_an_error(compile):
+    claims = ClaimsNothing()
+    return called(compile(lambda x: x * claims.scale))
