@@ -261,6 +261,35 @@ def test_arguments_methods_and_functions(programs):
     assert texts == {"note.txt": "five"}
 
 
+def test_forms_of_the_language_mean_what_they_mean_in_python():
+    class Forms(torch.nn.Module):
+        def total(self, a, b=2):
+            return a + b
+
+        def forward(self, x):
+            i, given = 7, {"a": 1}
+            squares = [i * i for i in range(3)]
+            for n in squares:
+                if n > 3:
+                    break
+            else:
+                i = 100
+            for n in squares:
+                if n > 9:
+                    break
+            else:
+                i = i + 1
+            while i < 0:
+                i = 0
+            else:
+                i = i + 1
+            return x + i, {**given, "b": [*squares, i]}, self.total(*[x], b=5)
+
+    with pytest.warns(torch.jit.PassThroughWarning):
+        read = torch.jit.load(saved(torch.jit.script(Forms())))
+    assert_same(read(torch.ones(2)), Forms()(torch.ones(2)))
+
+
 def rewritten(change):
     """A file of ours with other code for `forward`."""
     made = saved(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)))

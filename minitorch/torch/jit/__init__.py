@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import types
 import typing
@@ -114,8 +115,6 @@ def annotate(the_type: Any, the_value: Any) -> Any:
 
 def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001
     """Whether a value is of a type."""
-    import builtins
-
     return builtins.isinstance(obj, target_type)
 
 

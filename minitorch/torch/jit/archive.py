@@ -28,7 +28,7 @@ from ..serialization.unpickler import SafeUnpickler
 from ..tensor import Tensor
 from .calls import ScriptError
 from .compiling import library_module
-from .interpreting import Code, bound
+from .interpreting import Code, Evaluator
 
 LIBRARY = f"{SCRIPTED}.torch.nn"
 
@@ -97,7 +97,10 @@ class RecursiveScriptModule(ScriptModule):
 
     def script_method(self, name: str) -> Callable[..., Any]:
         """A method of the file's class, bound."""
-        return bound(self, self.script_code, self.script_name, name)
+        node = self.script_code.methods(self.script_name).get(name)
+        if node is None:
+            raise AttributeError(f"{self.script_name} has no method {name!r}")
+        return lambda *args, **kwargs: Evaluator(self.script_code).run(node, (self, *args), kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the code of the file computes."""

@@ -34,18 +34,13 @@ FORMATS = (
 )  # fmt: skip
 _REDUCTIONS = ("none", "mean", "sum")
 _BY_PLACE = {
-    "softmax": ("input", "dim", "dtype"),
-    "log_softmax": ("input", "dim", "dtype"),
-    "mse_loss": ("input", "target", "reduction"),
-    "l1_loss": ("input", "target", "reduction"),
-    "soft_margin_loss": ("input", "target", "reduction"),
+    **dict.fromkeys(("softmax", "log_softmax"), ("input", "dim", "dtype")),
+    **dict.fromkeys(("mse_loss", "l1_loss", "soft_margin_loss"), ("input", "target", "reduction")),
     "smooth_l1_loss": ("input", "target", "reduction", "beta"),
     "huber_loss": ("input", "target", "reduction", "delta"),
     "binary_cross_entropy": ("input", "target", "weight", "reduction"),
-    "nll_loss": ("input", "target", "weight", "reduction", "ignore_index"),
-    "nll_loss2d": ("input", "target", "weight", "reduction", "ignore_index"),
-    "nll_loss_nd": ("input", "target", "weight", "reduction", "ignore_index"),
-}
+    **dict.fromkeys(("nll_loss", "nll_loss2d", "nll_loss_nd"), ("input", "target", "weight", "reduction", "ignore_index")),
+}  # fmt: skip
 """Operations whose arguments stand in another order, or for other values, than those of the function here."""
 
 
@@ -164,21 +159,15 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "to": _to,
     "size": _size,
     "stride": lambda input, *dim: list(input.stride()) if not dim else input.stride(*dim),
-    "dim": lambda input: input.ndim,
     "len": len,
     "is_autocast_enabled": lambda *_: False,
     "is_grad_enabled": lambda: modes.grad,
     "device": lambda *args: device(*args),
-    "tensor": FUNCTIONS["tensor"],
-    "Int": int,
-    "Float": float,
+    **dict.fromkeys(("Int", "IntImplicit"), int),
+    **dict.fromkeys(("Float", "FloatImplicit"), float),
     "Bool": bool,
-    "IntImplicit": int,
-    "FloatImplicit": float,
     "ScalarImplicit": lambda value: value.item() if isinstance(value, Tensor) else value,
-    "__and__": operator.and_,
-    "__or__": operator.or_,
-    "__xor__": operator.xor,
+    **{n: getattr(operator, n) for n in ("__and__", "__or__", "__xor__")},
     "__is__": operator.is_,
     "__isnot__": operator.is_not,
     "contiguous": lambda input, order=0, memory_format=None: input.contiguous(memory_format=_format(memory_format or order)),
@@ -218,6 +207,10 @@ def _in_place(change: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _method(name: str) -> Callable[..., Any]:
+    return lambda target, *args: getattr(target, name)(*args)
+
+
 def format_text(text: str, *values: Any) -> str:
     """A text with values in place of braces; attributes of values are never looked at."""
     parts = text.split("{}")
@@ -243,18 +236,12 @@ VALUES: dict[str, Callable[..., Any]] = {
     "slice": lambda values, start=None, end=None, step=1: values[start:end:step],
     "append": _in_place(list.append),
     "extend": _in_place(lambda target, values: target.extend(values)),
-    "insert": lambda target, place, value: target.insert(place, value),
-    "reverse": lambda target: target.reverse(),
     "sort": lambda target, reverse=False: target.sort(reverse=reverse),
-    "clear": lambda target: target.clear(),
-    "copy": lambda target: target.copy(),
-    "count": lambda target, value: target.count(value),
-    "pop": lambda target, *at: target.pop(*at),
+    **{n: _method(n) for n in ("insert", "reverse", "clear", "copy", "count", "pop", "update")},
     "keys": lambda target: list(target.keys()),
     "values": lambda target: list(target.values()),
     "items": lambda target: list(target.items()),
     "get": lambda target, key, default=None: target.get(key, default),
-    "update": lambda target, other: target.update(other),
     "format": format_text,
     **{n: getattr(str, n) for n in "join split strip lower upper startswith endswith replace find isdigit".split()},  # noqa: SIM905
 }  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import math
 import re
@@ -22,7 +23,7 @@ from ..ops import FUNCTIONS
 from ..serialization.pickler import SCRIPTED
 from ..tensor import Tensor
 from .calls import BUILTINS, HERE, ScriptError
-from .interpreting import Evaluator
+from .interpreting import EXPRESSIONS, STATEMENTS, dotted
 
 PLAIN = (bool, int, float, str, type(None))
 _WORDS = ("annotate", "isinstance")
@@ -145,10 +146,9 @@ class _Names(ast.NodeTransformer):
             node.body = node.body[1:] or [ast.Pass()]
         node.args.defaults = [self.visit(each) for each in node.args.defaults]
         node.body = [self.visit(each) for each in node.body]
+        known = {*STATEMENTS, *EXPRESSIONS, ast.Starred}
         for each in (n for part in node.body for n in ast.walk(part)):
-            if isinstance(each, ast.stmt) and not hasattr(Evaluator, f"_do_{type(each).__name__}"):
-                raise self._refused(each, f"has {type(each).__name__}")
-            if isinstance(each, ast.expr) and not isinstance(each, ast.Starred) and not hasattr(Evaluator, f"_of_{type(each).__name__}"):  # fmt: skip
+            if isinstance(each, (ast.stmt, ast.expr)) and type(each) not in known:
                 raise self._refused(each, f"has {type(each).__name__}")
         return ast.fix_missing_locations(node)
 
@@ -185,35 +185,26 @@ class _Names(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         """A name with points: of a value, or of something of the program."""
-        root: Any = node
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if not isinstance(root, ast.Name) or root.id in self.locals:
+        path = dotted(node)
+        if path is None or path[0] in self.locals:
             if isinstance(node.value, ast.Name) and node.value.id == self.self_name:
                 self.of_self[node.attr] = None
             return self.generic_visit(node)
-        owner = self._found(root)
-        path: list[str] = []
-        rest: Any = node
-        while isinstance(rest, ast.Attribute):
-            path.insert(0, rest.attr)
-            rest = rest.value
-        for name in path:
-            owner = getattr(owner, name)
+        owner = functools.reduce(getattr, path[1:], self._found(path[0], node))
         return self._reference(owner, node)
 
     def visit_Name(self, node: ast.Name) -> Any:
         """A name: of a value, or of something of the program."""
         if node.id in self.locals:
             return node
-        return self._reference(self._found(node), node)
+        return self._reference(self._found(node.id, node), node)
 
-    def _found(self, node: ast.Name) -> Any:
+    def _found(self, name: str, node: Any) -> Any:
         variables = inspect.getclosurevars(self.fn)
         for table in (variables.nonlocals, self.fn.__globals__, vars(builtins)):
-            if node.id in table:
-                return table[node.id]
-        raise self._refused(node, f"names {node.id!r}")
+            if name in table:
+                return table[name]
+        raise self._refused(node, f"names {name!r}")
 
     def _reference(self, value: Any, node: Any) -> Any:
         """How a file names a value of the program."""
@@ -234,11 +225,10 @@ class _Names(ast.NodeTransformer):
             return name
         if getattr(math, name, None) is value:
             return f"torch.{name}"
+        fn = getattr(value, "script_function", value)
         found = library_name(value)
-        if found is None and isinstance(
-            getattr(value, "script_function", value), types.FunctionType
-        ):
-            found = self.compiler.function(getattr(value, "script_function", value))
+        if found is None and isinstance(fn, types.FunctionType):
+            return self.compiler.function(fn)
         return found
 
 

@@ -7,11 +7,13 @@ The code is a part of Python: assignments, `if`, `while`, `for`, calls. A functi
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import reduce
+from typing import Any, NamedTuple
 
 from ...syntax import parse
 from .. import dtypes
@@ -25,7 +27,7 @@ from .calls import BUILTINS, PRIM, VALUES, ScriptError, call_operation, call_tor
 
 Function = ast.FunctionDef
 
-_BINARY: dict[type, Callable[..., Any]] = {
+_OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
@@ -38,16 +40,11 @@ _BINARY: dict[type, Callable[..., Any]] = {
 _ATTRIBUTES = frozenset(("shape", "dtype", "device", "ndim", "T", "mT", "H", "is_cuda", "requires_grad", "real", "imag", "data", "grad", "layout"))  # fmt: skip
 
 
-class _Return(Exception):  # noqa: N818
-    """A function ends."""
+class _Ends(NamedTuple):
+    """What ends a block of statements before its last: `return` with its value, `break` or `continue`."""
 
-
-class _Break(Exception):  # noqa: N818
-    """A loop ends."""
-
-
-class _Continue(Exception):  # noqa: N818
-    """A loop goes on."""
+    how: type
+    value: Any = None
 
 
 @dataclass
@@ -85,14 +82,6 @@ class Code:
         raise ScriptError(f"the code calls {name}, which its file does not define")
 
 
-def bound(owner: Any, code: Code, cls: str, name: str) -> Callable[..., Any]:
-    """A method of a class of a file as a function of its other arguments."""
-    node = code.methods(cls).get(name)
-    if node is None:
-        raise AttributeError(f"{cls} has no method {name!r}")
-    return lambda *args, **kwargs: Evaluator(code).run(node, (owner, *args), kwargs)
-
-
 class Evaluator:
     """Carries out one call of a function."""
 
@@ -102,93 +91,59 @@ class Evaluator:
 
     def run(self, node: Function, args: Any, kwargs: dict[str, Any]) -> Any:
         """The result of a function for arguments."""
-        self._bind(node, args, kwargs)
-        try:
-            self.body(node.body)
-        except _Return as end:
-            return end.args[0]
-        return None
+        self.names = self._arguments(node, args, kwargs)
+        ends = self.body(node.body)
+        return ends.value if ends else None
 
-    def _bind(self, node: Function, args: Any, kwargs: dict[str, Any]) -> None:
-        names = [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
-        if len(args) > len(node.args.args) or set(kwargs) - set(names):
+    def _arguments(self, node: Function, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+        own = node.args
+        names = [a.arg for a in (*own.args, *own.kwonlyargs)]
+        if len(args) > len(own.args) or set(kwargs) - set(names):
             raise TypeError(f"{node.name}() takes {names}, but got {len(args)} arguments and {sorted(kwargs)}")  # fmt: skip
-        late = [] if not node.args.defaults else node.args.args[-len(node.args.defaults) :]
-        defaults = [*zip(late, node.args.defaults, strict=True), *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]  # fmt: skip
         given = dict(zip(names, args, strict=False)) | kwargs
-        for arg, default in defaults:
-            if arg.arg not in given and default is not None:
-                given[arg.arg] = self.value(default)
+        needed = len(own.args) - len(own.defaults)
+        defaults = [*[None] * needed, *own.defaults, *own.kw_defaults]
+        for name, default in zip(names, defaults, strict=True):
+            if name not in given and default is not None:
+                given[name] = self.value(default)
         missing = [name for name in names if name not in given]
         if missing:
             raise TypeError(f"{node.name}() is missing values for {', '.join(missing)}")
-        self.names = given
+        return given
 
     # --- Statements ------------------------------------------------------------------------------------------
 
-    def body(self, nodes: list[ast.stmt]) -> None:
-        """Carry out statements in order."""
+    def body(self, nodes: list[ast.stmt]) -> _Ends | None:
+        """Carry out statements in order; what ended them, if not the last."""
         for node in nodes:
-            handler = getattr(self, f"_do_{type(node).__name__}", None)
-            if handler is None:
-                raise ScriptError(f"code of a file has no {type(node).__name__}: {ast.unparse(node)}")  # fmt: skip
-            handler(node)
+            ends = _form(STATEMENTS, node)(self, node)
+            if type(ends) is _Ends:
+                return ends
+        return None
 
-    def _do_Assign(self, node: ast.Assign) -> None:
+    def loop(self, rounds: Iterable[Any], node: ast.For | ast.While) -> _Ends | None:
+        """Carry out the body of a loop in each round; what ends the statements around it, if something does."""
+        for _ in rounds:
+            ends = self.body(node.body)
+            if ends and ends.how is ast.Break:
+                return None
+            if ends and ends.how is ast.Return:
+                return ends
+        return self.body(node.orelse)
+
+    def assign_all(self, node: ast.Assign) -> None:
+        """Give a value to all targets of a chain."""
         value = self.value(node.value)
         for target in node.targets:
             self.assign(target, value)
 
-    def _do_AnnAssign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.assign(node.target, self.value(node.value))
-
-    def _do_AugAssign(self, node: ast.AugAssign) -> None:
-        before, change = self.value(node.target), self.value(node.value)
-        self.assign(node.target, _BINARY[type(node.op)](before, change))
-
-    def _do_Expr(self, node: ast.Expr) -> None:
-        self.value(node.value)
-
-    def _do_If(self, node: ast.If) -> None:
-        self.body(node.body if self.value(node.test) else node.orelse)
-
-    def _do_While(self, node: ast.While) -> None:
-        while self.value(node.test):
-            try:
-                self.body(node.body)
-            except _Break:
-                break
-            except _Continue:
-                continue
-
-    def _do_For(self, node: ast.For) -> None:
-        for each in self.value(node.iter):
-            self.assign(node.target, each)
-            try:
-                self.body(node.body)
-            except _Break:
-                break
-            except _Continue:
-                continue
-
-    def _do_Return(self, node: ast.Return) -> None:
-        raise _Return(None if node.value is None else self.value(node.value))
-
-    def _do_Pass(self, node: ast.Pass) -> None:
-        pass
-
-    def _do_Break(self, node: ast.Break) -> None:
-        raise _Break
-
-    def _do_Continue(self, node: ast.Continue) -> None:
-        raise _Continue
-
-    def _do_Assert(self, node: ast.Assert) -> None:
+    def check(self, node: ast.Assert) -> None:
+        """AssertionError, unless a condition holds."""
         if not self.value(node.test):
             raise AssertionError("" if node.msg is None else self.value(node.msg))
 
-    def _do_Raise(self, node: ast.Raise) -> None:
+    def fail(self, node: ast.Raise) -> None:
+        """Raise an error that code names."""
         call = node.exc
         given = [self.value(a) for a in call.args] if isinstance(call, ast.Call) else []
         raise _error(ast.unparse(call.func if isinstance(call, ast.Call) else call or ast.Name("RuntimeError")), *given)  # fmt: skip
@@ -212,34 +167,25 @@ class Evaluator:
 
     # --- Expressions ------------------------------------------------------------------------------------------
 
-    def value(self, node: ast.expr) -> Any:
+    def value(self, node: ast.expr | None) -> Any:
         """What an expression stands for."""
-        handler = getattr(self, f"_of_{type(node).__name__}", None)
-        if handler is None:
-            raise ScriptError(f"code of a file has no {type(node).__name__}: {ast.unparse(node)}")
-        return handler(node)
+        return _form(EXPRESSIONS, node)(self, node)
 
-    def _of_Constant(self, node: ast.Constant) -> Any:
-        return node.value
-
-    def _of_Name(self, node: ast.Name) -> Any:
-        if node.id in self.names:
-            return self.names[node.id]
-        if node.id == "getattr":
-            return attribute
-        if node.id in BUILTINS:
-            return BUILTINS[node.id]
-        if node.id in ("inf", "nan"):
-            return float(node.id)
+    def named(self, node: ast.Name) -> Any:
+        """What a name stands for."""
+        for names in (self.names, _KNOWN):
+            if node.id in names:
+                return names[node.id]
         raise ScriptError(f"the code names {node.id!r}, which has no meaning in a file")
 
-    def _of_Attribute(self, node: ast.Attribute) -> Any:
-        path = _dotted(node)
+    def dotted_name(self, node: ast.Attribute) -> Any:
+        """What a name with points stands for."""
+        path = dotted(node)
         if path is not None and path[0] not in self.names and path[0] in ("torch", "ops", "__torch__", "CONSTANTS"):  # fmt: skip
-            return self._named(path)
+            return self._global(path)
         return attribute(self.value(node.value), node.attr)
 
-    def _named(self, path: list[str]) -> Any:
+    def _global(self, path: list[str]) -> Any:
         root, name = path[0], path[-1]
         if root == "CONSTANTS":
             return self.code.constants[int(name.removeprefix("c"))]
@@ -254,7 +200,8 @@ class Evaluator:
         if path[:-1] == ["ops", "minitorch"]:
             return getattr(namespace("minitorch"), name)
         if path[:-1] == ["torch", "nn", "functional"]:
-            return _function_of_networks(name)
+            operation(name)  # an error, if it is none
+            return getattr(functional, name)
         if root == "torch" and name in dtypes.NAMES:
             return dtypes.NAMES[name]
         if path[:-1] in (["torch"], ["ops", "aten"]):
@@ -265,7 +212,8 @@ class Evaluator:
             return lambda *args, **kwargs: call_operation(f"{path[1]}_{name}", args, kwargs)
         raise ScriptError(f"the code names {'.'.join(path)}, which has no meaning in a file")
 
-    def _of_Call(self, node: ast.Call) -> Any:
+    def called(self, node: ast.Call) -> Any:
+        """The result of a call."""
         if isinstance(node.func, ast.Name) and node.func.id not in self.names:
             special = {"annotate": 1, "unchecked_cast": 1, "uninitialized": None}
             if node.func.id in special:  # of a type and a value
@@ -273,75 +221,93 @@ class Evaluator:
                 return None if place is None else self.value(node.args[place])
             if node.func.id == "isinstance":
                 return _is_instance(self.value(node.args[0]), ast.unparse(node.args[1]))
-        function = self.value(node.func)
-        args: list[Any] = []
-        for each in node.args:
-            if isinstance(each, ast.Starred):
-                args += self.value(each.value)
-            else:
-                args.append(self.value(each))
-        return function(*args, **{k.arg: self.value(k.value) for k in node.keywords if k.arg})
+        named = ({k.arg: self.value(k.value)} if k.arg else self.value(k.value) for k in node.keywords)  # fmt: skip
+        return self.value(node.func)(*self.elements(node.args), **reduce(operator.or_, named, {}))
 
-    def _of_Tuple(self, node: ast.Tuple) -> Any:
-        return tuple(map(self.value, node.elts))
+    def elements(self, nodes: list[ast.expr]) -> list[Any]:
+        """The values of expressions in a row; of `*values`, all of them."""
+        return [value for n in nodes for value in (self.value(n.value) if isinstance(n, ast.Starred) else (self.value(n),))]  # fmt: skip
 
-    def _of_List(self, node: ast.List) -> Any:
-        return list(map(self.value, node.elts))
-
-    def _of_Dict(self, node: ast.Dict) -> Any:
-        pairs = zip(node.keys, node.values, strict=True)
-        return {self.value(k): self.value(v) for k, v in pairs if k is not None}
-
-    def _of_Subscript(self, node: ast.Subscript) -> Any:
-        return self.value(node.value)[self.value(node.slice)]
-
-    def _of_Slice(self, node: ast.Slice) -> Any:
-        return slice(*(None if p is None else self.value(p) for p in (node.lower, node.upper, node.step)))  # fmt: skip
-
-    def _of_BinOp(self, node: ast.BinOp) -> Any:
-        return _BINARY[type(node.op)](self.value(node.left), self.value(node.right))
-
-    def _of_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        return _BINARY[type(node.op)](self.value(node.operand))
-
-    def _of_BoolOp(self, node: ast.BoolOp) -> Any:
-        stops = isinstance(node.op, ast.Or)
-        found: Any = None
-        for each in node.values:
+    def decided(self, node: ast.BoolOp) -> Any:
+        """The first value of `and` or `or` that decides."""
+        for each in node.values[:-1]:
             found = self.value(each)
-            if bool(found) is stops:
-                break
-        return found
+            if bool(found) is isinstance(node.op, ast.Or):
+                return found
+        return self.value(node.values[-1])
 
-    def _of_Compare(self, node: ast.Compare) -> Any:
+    def compared(self, node: ast.Compare) -> Any:
+        """Whether each value of a chain is to the next as the code says."""
         left, found = self.value(node.left), None
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.value(right_node)
-            found = _BINARY[type(op)](left, right)
+            found = _OPERATORS[type(op)](left, right)
             if len(node.ops) > 1 and not found:
                 break
             left = right
         return found
 
-    def _of_IfExp(self, node: ast.IfExp) -> Any:
-        return self.value(node.body if self.value(node.test) else node.orelse)
-
-    def _of_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        return "".join(str(self.value(each)) for each in node.values)
-
-    def _of_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        spec = "" if node.format_spec is None else self.value(node.format_spec)
-        return format(self.value(node.value), spec)
-
-    def _of_ListComp(self, node: ast.ListComp) -> Any:
+    def listed(self, node: ast.ListComp) -> Any:
+        """A list that a loop makes."""
         if len(node.generators) != 1:
             raise ScriptError("a list in the code of a file is made by one loop")
-        loop, made = node.generators[0], []
+        loop, made, outer = node.generators[0], [], self.names
+        self.names = dict(outer)
         for each in self.value(loop.iter):
             self.assign(loop.target, each)
             if all(self.value(test) for test in loop.ifs):
                 made.append(self.value(node.elt))
+        self.names = outer
         return made
+
+
+# --- What the language has ------------------------------------------------------------------------------------
+
+STATEMENTS: dict[type, Callable[[Evaluator, Any], Any]] = {
+    ast.Assign: Evaluator.assign_all,
+    ast.AnnAssign: lambda e, n: n.value and e.assign(n.target, e.value(n.value)),
+    ast.AugAssign: lambda e, n: e.assign(n.target, _OPERATORS[type(n.op)](e.value(n.target), e.value(n.value))),
+    ast.Expr: lambda e, n: e.value(n.value),
+    ast.If: lambda e, n: e.body(n.body if e.value(n.test) else n.orelse),
+    ast.While: lambda e, n: e.loop(iter(lambda: bool(e.value(n.test)), False), n),
+    ast.For: lambda e, n: e.loop((e.assign(n.target, each) for each in e.value(n.iter)), n),
+    ast.Return: lambda e, n: _Ends(ast.Return, e.value(n.value)),
+    ast.Break: lambda e, n: _Ends(ast.Break),
+    ast.Continue: lambda e, n: _Ends(ast.Continue),
+    ast.Pass: lambda e, n: None,
+    ast.Assert: Evaluator.check,
+    ast.Raise: Evaluator.fail,
+}  # fmt: skip
+"""What an evaluator `e` does for a statement `n`."""
+
+EXPRESSIONS: dict[type, Callable[[Evaluator, Any], Any]] = {
+    type(None): lambda e, n: None,  # an optional part that is left out
+    ast.Constant: lambda e, n: n.value,
+    ast.Name: Evaluator.named,
+    ast.Attribute: Evaluator.dotted_name,
+    ast.Call: Evaluator.called,
+    ast.Tuple: lambda e, n: tuple(e.elements(n.elts)),
+    ast.List: lambda e, n: e.elements(n.elts),
+    ast.Dict: lambda e, n: reduce(operator.or_, ({e.value(k): e.value(v)} if k else e.value(v) for k, v in zip(n.keys, n.values, strict=True)), {}),
+    ast.Subscript: lambda e, n: e.value(n.value)[e.value(n.slice)],
+    ast.Slice: lambda e, n: slice(*map(e.value, (n.lower, n.upper, n.step))),
+    ast.BinOp: lambda e, n: _OPERATORS[type(n.op)](e.value(n.left), e.value(n.right)),
+    ast.UnaryOp: lambda e, n: _OPERATORS[type(n.op)](e.value(n.operand)),
+    ast.BoolOp: Evaluator.decided,
+    ast.Compare: Evaluator.compared,
+    ast.IfExp: lambda e, n: e.value(n.body if e.value(n.test) else n.orelse),
+    ast.JoinedStr: lambda e, n: "".join(str(e.value(each)) for each in n.values),
+    ast.FormattedValue: lambda e, n: format(e.value(n.value), e.value(n.format_spec) or ""),
+    ast.ListComp: Evaluator.listed,
+}  # fmt: skip
+"""What an expression `n` stands for to an evaluator `e`."""
+
+
+def _form(forms: dict[type, Any], node: Any) -> Callable[[Evaluator, Any], Any]:
+    found = forms.get(type(node))
+    if found is None:
+        raise ScriptError(f"code of a file has no {type(node).__name__}: {ast.unparse(node)}")
+    return found
 
 
 # --- Attributes and names --------------------------------------------------------------------------------------
@@ -376,18 +342,16 @@ def attribute(owner: Any, name: str) -> Any:
     raise ScriptError(f"the code of a file cannot see {name!r} of a {type(owner).__name__}")
 
 
-def _dotted(node: ast.expr) -> list[str] | None:
+_KNOWN = {**BUILTINS, "getattr": attribute, "inf": math.inf, "nan": math.nan}
+
+
+def dotted(node: ast.expr) -> list[str] | None:
     """The names of `a.b.c`; None for what does not begin with a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
         node = node.value
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
-
-
-def _function_of_networks(name: str) -> Callable[..., Any]:
-    operation(name)
-    return getattr(functional, name)
 
 
 def _is_instance(value: Any, kind: str) -> bool:
