@@ -108,6 +108,7 @@ from .environment import use_deterministic_algorithms as use_deterministic_algor
 from .foreach import FOREACH as _FOREACH
 from .generator import Generator as Generator
 from .generator import default_generator as default_generator
+from .lazy_attributes import lazy_attributes as _lazy_attributes
 from .legacy import TYPES as _TYPES
 from .ops import FUNCTIONS as _FUNCTIONS
 from .ops.arguments import check_methods as _check_methods
@@ -142,22 +143,19 @@ _LATER = frozenset(
 """Modules that load when they are first asked for."""
 
 _NAMES_LATER = {
-    "Event": "accelerator", "Future": "futures", "PyTorchFileReader": "serialization.streams",
-    "PyTorchFileWriter": "serialization.streams", "ScriptModule": "_C", "Stream": "accelerator",
-    "TensorType": "_C", "dequantize": "quantized_tensor", "quantize_per_channel": "quantized_tensor",
-    "quantize_per_tensor": "quantized_tensor", "quantize_per_tensor_dynamic": "quantized_tensor", "vmap": "func",
+    "Event": ".accelerator", "Future": ".futures", "PyTorchFileReader": ".serialization.streams",
+    "PyTorchFileWriter": ".serialization.streams", "ScriptModule": "._C", "Stream": ".accelerator",
+    "TensorType": "._C", "dequantize": ".quantized_tensor", "quantize_per_channel": ".quantized_tensor",
+    "quantize_per_tensor": ".quantized_tensor", "quantize_per_tensor_dynamic": ".quantized_tensor", "vmap": ".func",
 }  # fmt: skip
 """Names that few programs ask for, and the modules that have them."""
 
 
+_load_later = _lazy_attributes(__name__, _LATER, _NAMES_LATER)
 _NAME = __name__  # which programs that are run on this library see as "torch"
 
 
 def __getattr__(name: str) -> Any:
     if name == "torch":  # as programs that write torch.torch.Tensor expect
         return import_module(_NAME)
-    if name in _LATER:
-        return import_module(f"{_NAME}.{name}")
-    if name in _NAMES_LATER:
-        return getattr(import_module(f"{_NAME}.{_NAMES_LATER[name]}"), name)
-    raise AttributeError(f"module {_NAME!r} has no attribute {name!r}")
+    return _load_later(name)

@@ -1,8 +1,6 @@
 """Differentiation: what records operations, and what walks back through them."""
 
-from importlib import import_module as _import_module
-from typing import Any
-
+from ..lazy_attributes import lazy_attributes
 from ..tensor import Tensor as Variable
 from . import functional as functional
 from . import grad_mode as grad_mode
@@ -26,8 +24,4 @@ __all__ = [
     "set_grad_enabled",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("forward_ad", "profiler"):  # load when they are first asked for
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_attributes(__name__, ("forward_ad", "profiler"))

@@ -7,9 +7,7 @@ Ranks are started by `python -m minitorch.torch.distributed.run --nproc_per_node
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from ..lazy_attributes import lazy_attributes
 from .collectives import _make_nccl_premul_sum as _make_nccl_premul_sum
 from .collectives import all_gather as all_gather
 from .collectives import all_gather_into_tensor as all_gather_into_tensor
@@ -96,10 +94,4 @@ _NAMES_LATER = {
 }  # fmt: skip
 """Names of such modules."""
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return import_module(f"{__name__}.{name}")
-    if name in _NAMES_LATER:
-        return getattr(import_module(_NAMES_LATER[name], __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_attributes(__name__, _LATER, _NAMES_LATER)

@@ -1,8 +1,6 @@
 """Building blocks of networks."""
 
-from importlib import import_module
-from typing import Any
-
+from ..lazy_attributes import lazy_attributes
 from . import attention as attention
 from . import common_types as common_types
 from . import functional as functional
@@ -182,8 +180,4 @@ from .parameter import Parameter as Parameter
 from .parameter import UninitializedBuffer as UninitializedBuffer
 from .parameter import UninitializedParameter as UninitializedParameter
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("intrinsic", "qat", "quantized"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_attributes(__name__, ("intrinsic", "qat", "quantized"))

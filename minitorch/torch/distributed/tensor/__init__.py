@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from ...lazy_attributes import lazy_attributes
 from .dtensor import DTensor as DTensor
 from .dtensor import distribute_module as distribute_module
 from .dtensor import distribute_tensor as distribute_tensor
@@ -13,10 +11,8 @@ from .placements import Placement as Placement
 from .placements import Replicate as Replicate
 from .placements import Shard as Shard
 
-
-def __getattr__(name: str) -> Any:
-    if name == "parallel":
-        return import_module(f"{__name__}.parallel")
-    if name in ("zeros", "ones", "empty", "full", "rand", "randn"):
-        return getattr(import_module(f"{__name__}.creation"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_attributes(
+    __name__,
+    ("parallel",),
+    dict.fromkeys(("zeros", "ones", "empty", "full", "rand", "randn"), ".creation"),
+)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
-
+from ....lazy_attributes import lazy_attributes
 from ....nn import Sequential
 
 
@@ -15,8 +13,4 @@ class _FusedModule(Sequential):
 _NAMES = ["LinearReLU", *(f"{kind}{n}d" for kind in ("ConvBn", "ConvBnReLU", "ConvReLU") for n in (1, 2, 3))]  # fmt: skip
 globals().update({n: type(n, (_FusedModule,), {"__module__": __name__, "__doc__": f"The layers of {n} in order."}) for n in _NAMES})  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name in ("qat", "quantized"):
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_attributes(__name__, ("qat", "quantized"))
