@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .environment import per_channel_affine, per_tensor_affine
+from .environment import (
+    per_channel_affine,
+    per_channel_affine_float_qparams,
+    per_channel_symmetric,
+    per_tensor_affine,
+)
 from .nn import functional as F
 from .ops import FUNCTIONS
 from .ops.arguments import checked
@@ -25,6 +30,8 @@ from .tensor import Tensor, wrap
 
 INTEGERS = {"qint8": dtypes.int8, "quint8": dtypes.uint8, "qint32": dtypes.int32}  # fmt: skip
 """The types of whole numbers, by the names of quantized types."""
+PER_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)
+"""Schemes with a scale for each index of a dimension."""
 
 
 def limits(dtype: Any) -> tuple[int, int]:
@@ -33,6 +40,19 @@ def limits(dtype: Any) -> tuple[int, int]:
         raise RuntimeError(f"Tensors of the type {dtype} cannot be quantized here: qint8, quint8 and qint32 can")  # fmt: skip
     bounds = np.iinfo(INTEGERS[dtype.name].numpy)
     return int(bounds.min), int(bounds.max)
+
+
+def _attribute(name: str, attribute: str, scheme: Any) -> Any:
+    """A method that gives an attribute of tensors of one scheme."""
+
+    def read(self: Any) -> Any:
+        if self.qscheme() is not scheme:
+            raise RuntimeError(f"Could not get {name}: the tensor is {self.qscheme()}, not {scheme}")  # fmt: skip
+        value = getattr(self, attribute)
+        return wrap(value) if isinstance(value, np.ndarray) else value
+
+    read.__name__, read.__doc__ = name, f"The {attribute} of a tensor whose scheme is {scheme}."
+    return read
 
 
 class QuantizedTensor(Tensor):
@@ -57,30 +77,11 @@ class QuantizedTensor(Tensor):
         """Other whole numbers that are read in the same way."""
         return QuantizedTensor(integers, self.scale, self.zero_point, self.kind, self.axis)
 
-    @property
-    def _array(self) -> Any:
-        return self.integers._array
-
-    @property
-    def shape(self) -> Size:
-        """The sizes."""
-        return Size(self.integers.shape)
-
-    @property
-    def ndim(self) -> int:
-        """How many dimensions there are."""
-        return self.integers.ndim
-
-    @property
-    def dtype(self) -> Any:
-        """qint8, quint8 or qint32."""
-        return self.kind
-
-    @property
-    def device(self) -> Any:
-        """Where the whole numbers are."""
-        return self.integers.device
-
+    _array = property(lambda self: self.integers._array)
+    shape = property(lambda self: Size(self.integers.shape), doc="The sizes.")
+    ndim = property(lambda self: self.integers.ndim, doc="How many dimensions there are.")
+    dtype = property(lambda self: self.kind, doc="qint8, quint8 or qint32.")
+    device = property(lambda self: self.integers.device, doc="Where the whole numbers are.")
     requires_grad = is_leaf = False  # type: ignore[assignment]
     is_quantized = True  # type: ignore[assignment]
     grad = grad_fn = None  # type: ignore[assignment]
@@ -110,36 +111,11 @@ class QuantizedTensor(Tensor):
         """Whether one scale is for all numbers."""
         return per_tensor_affine if self.axis is None else per_channel_affine
 
-    def q_scale(self) -> float:
-        """The scale of all."""
-        self._check(self.axis is None, "q_scale", per_tensor_affine)
-        return self.scale
-
-    def q_zero_point(self) -> int:
-        """The zero point of all."""
-        self._check(self.axis is None, "q_zero_point", per_tensor_affine)
-        return self.zero_point
-
-    def q_per_channel_scales(self) -> Tensor:
-        """The scales along `axis`."""
-        self._check(self.axis is not None, "q_per_channel_scales", per_channel_affine)
-        return wrap(self.scale)
-
-    def q_per_channel_zero_points(self) -> Tensor:
-        """The zero points along `axis`."""
-        self._check(self.axis is not None, "q_per_channel_zero_points", per_channel_affine)
-        return wrap(self.zero_point)
-
-    def q_per_channel_axis(self) -> int:
-        """The dimension whose indices have scales of their own."""
-        self._check(self.axis is not None, "q_per_channel_axis", per_channel_affine)
-        return self.axis  # type: ignore[return-value]
-
-    def _check(self, fits: bool, name: str, scheme: Any) -> None:
-        if not fits:
-            raise RuntimeError(
-                f"Could not get {name}: the tensor is {self.qscheme()}, not {scheme}"
-            )
+    q_scale = _attribute("q_scale", "scale", per_tensor_affine)
+    q_zero_point = _attribute("q_zero_point", "zero_point", per_tensor_affine)
+    q_per_channel_scales = _attribute("q_per_channel_scales", "scale", per_channel_affine)
+    q_per_channel_zero_points = _attribute("q_per_channel_zero_points", "zero_point", per_channel_affine)  # fmt: skip
+    q_per_channel_axis = _attribute("q_per_channel_axis", "axis", per_channel_affine)
 
     def int_repr(self) -> Tensor:
         """The whole numbers."""
@@ -343,18 +319,22 @@ def product(
 # --- Functions --------------------------------------------------------------------------------------------------
 
 _CHANNELS = "quantized per channel: dequantize() it first"
-_OPERATORS = {"__getitem__": "getitem", "__add__": "add", "__mul__": "mul", "__eq__": "eq"}
+_OPERATORS = {"__add__": "add", "__mul__": "mul", "__eq__": "eq"}
+
+
+def _of_integers(name: str) -> Callable[..., Any]:
+    """A method of the whole numbers, of the tensor."""
+    return lambda input, *args, **kwargs: getattr(input.integers, name)(*args, **kwargs)
 
 
 def _moved(name: str) -> Callable[..., Any]:
-    """A function that moves elements, done to the whole numbers; scales along an axis allow copies only."""
+    """A method that moves elements, done to the whole numbers; scales along an axis allow copies only."""
 
     def call(input: Any, *args: Any, **kwargs: Any) -> Any:
         if input.axis is not None and name not in ("clone", "detach", "contiguous", "cpu"):
             raise NotImplementedError(f"{name} of a tensor that is {_CHANNELS}")
         done = getattr(input.integers, name)(*args, **kwargs)
-        several = isinstance(done, (tuple, list))
-        return type(done)(map(input.like, done)) if several else input.like(done)
+        return input.like(done) if isinstance(done, Tensor) else type(done)(map(input.like, done))
 
     return call
 
@@ -413,11 +393,11 @@ def _equal(a: Any, b: Any) -> bool:
     return same and np.array_equal(a.scale, b.scale) and np.array_equal(a.zero_point, b.zero_point)
 
 
-MOVING = """getitem select narrow transpose t view reshape flatten unflatten unsqueeze squeeze permute expand chunk split unbind
+MOVING = """__getitem__ select narrow transpose t view reshape flatten unflatten unsqueeze squeeze permute expand chunk split unbind
     clone detach contiguous cpu""".split()  # noqa: SIM905
 
 ANSWERS: dict[str, Callable[..., Any]] = {
-    **{n: _moved(n if n != "getitem" else "__getitem__") for n in MOVING},
+    **{n: _moved(n) for n in MOVING},
     **{n: _exact(getattr(F, n)) for n in ("max_pool1d", "max_pool2d")},
     **{n: _through_numbers(getattr(F, n)) for n in ("avg_pool2d", "adaptive_avg_pool2d", "interpolate", "hardtanh", "leaky_relu")},
     "mean": _through_numbers(FUNCTIONS["mean"]),
@@ -426,13 +406,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "dropout": _dropout,
     "cat": _cat,
     "equal": _equal,
-    "size": lambda input, *dim: input.integers.size(*dim),
-    "numel": lambda input: input.integers.numel(),
-    "__len__": lambda input: len(input.integers),
-    "dim": lambda input: input.ndim,
-    "stride": lambda input, *dim: input.integers.stride(*dim),
-    "is_contiguous": lambda input, **_: input.integers.is_contiguous(),
-    "element_size": lambda input: input.integers.element_size(),
+    **{n: _of_integers(n) for n in ("size", "numel", "__len__", "dim", "stride", "is_contiguous", "element_size")},
     "is_floating_point": lambda input: False,
     "to": _to,
     "tolist": lambda input: input.dequantize().tolist(),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -316,6 +318,11 @@ def test_the_state_of_a_quantized_lstm_is_kept(tmp_path):
     other.load_state_dict(torch.load(tmp_path / "lstm.pt"))
     x = torch.randn(5, 2, 4)
     assert torch.equal(one(x)[0], other(x)[0])
+
+
+def test_quantized_layers_can_be_imported_before_all_else():
+    code = "from minitorch.torch.ao.nn.quantized import Linear; from minitorch.torch.ao.quantization import convert"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_what_is_not_there_says_so():

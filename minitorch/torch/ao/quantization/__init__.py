@@ -5,6 +5,7 @@ The whole numbers are those of PyTorch's x86 kernels.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .fake_quantize import FakeQuantize as FakeQuantize
@@ -63,28 +64,22 @@ from .stubs import QuantStub as QuantStub
 from .stubs import QuantWrapper as QuantWrapper
 
 
-def disable_fake_quant(mod: Any) -> None:
-    """Let a module round no more; for `model.apply`."""
-    if isinstance(mod, FakeQuantizeBase):
-        mod.disable_fake_quant()
+def _for_apply(name: str) -> Callable[[Any], None]:
+    """A function for `model.apply`: it calls a method of each module that rounds."""
+
+    def call(mod: Any) -> None:
+        if isinstance(mod, FakeQuantizeBase):
+            getattr(mod, name)()
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = getattr(FakeQuantizeBase, name).__doc__
+    return call
 
 
-def enable_fake_quant(mod: Any) -> None:
-    """Let a module round from now on; for `model.apply`."""
-    if isinstance(mod, FakeQuantizeBase):
-        mod.enable_fake_quant()
-
-
-def disable_observer(mod: Any) -> None:
-    """Let a module look at tensors no more; for `model.apply`."""
-    if isinstance(mod, FakeQuantizeBase):
-        mod.disable_observer()
-
-
-def enable_observer(mod: Any) -> None:
-    """Let a module look at tensors from now on; for `model.apply`."""
-    if isinstance(mod, FakeQuantizeBase):
-        mod.enable_observer()
+disable_fake_quant = _for_apply("disable_fake_quant")
+enable_fake_quant = _for_apply("enable_fake_quant")
+disable_observer = _for_apply("disable_observer")
+enable_observer = _for_apply("enable_observer")
 
 
 def __getattr__(name: str) -> Any:

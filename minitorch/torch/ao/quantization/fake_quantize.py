@@ -14,10 +14,9 @@ from ...ops.fake_quantization import (
     fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine,
 )
-from ...quantized_tensor import limits, range_parameters
+from ...quantized_tensor import PER_CHANNEL, limits, range_parameters
 from ...tensor import Tensor, wrap
 from .observer import (
-    PER_CHANNEL,
     SYMMETRIC,
     MovingAverageMinMaxObserver,
     MovingAveragePerChannelMinMaxObserver,

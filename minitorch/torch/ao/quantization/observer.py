@@ -25,7 +25,6 @@ from ...tensor import Tensor, wrap
 
 qint8, quint8, qint32 = (dtypes.NAMES[n] for n in ("qint8", "quint8", "qint32"))
 SYMMETRIC = (per_tensor_symmetric, per_channel_symmetric)
-PER_CHANNEL = (per_channel_affine, per_channel_symmetric, per_channel_affine_float_qparams)
 _EPSILON = float(np.finfo(np.float32).eps)
 _histc, _aminmax = FUNCTIONS["histc"], FUNCTIONS["aminmax"]
 

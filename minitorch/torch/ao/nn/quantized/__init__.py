@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from .... import dtypes, nn
+from ....lazy_attributes import lazy_attributes
 from ....nn import functional as F
 from ....nn.modules.module import Module
 from ....nn.utils.fusion import fuse_conv_bn_weights
 from ....ops import FUNCTIONS
 from ....quantized_tensor import (
+    PER_CHANNEL,
     QuantizedTensor,
     dequantize,
     product,
@@ -19,7 +20,6 @@ from ....quantized_tensor import (
     requantized,
 )
 from ....tensor import Tensor
-from ...quantization.observer import PER_CHANNEL
 
 
 class Quantize(Module):
@@ -79,17 +79,38 @@ def quantized_weight(weight: Tensor, observer: Any) -> QuantizedTensor:
     return quantize_per_tensor(weight, scale.item(), zero_point.item(), dtypes.NAMES["qint8"])
 
 
-class WeightedQuantizedModule(Module):
-    """A linear function of whole numbers, with a quantized weight.
+class _Quantizing(Module):
+    """A module with quantized results.
 
     Attributes:
         scale: of the results
         zero_point: of the results
     """
 
+    scale, zero_point = 1.0, 0
+
+    def _take_parameters(self, observed: Any) -> None:
+        """Take the scale and the zero point that a module's observer found, if it has one."""
+        if hasattr(observed, "activation_post_process"):
+            scale, zero_point = observed.activation_post_process.calculate_qparams()
+            self.scale, self.zero_point = float(scale), int(zero_point)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name in ("scale", "zero_point"):
+            destination[prefix + name] = FUNCTIONS["tensor"](getattr(self, name))
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
+        self.scale = float(state_dict.pop(prefix + "scale"))
+        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
+        super()._load_from_state_dict(state_dict, prefix, *args)
+
+
+class WeightedQuantizedModule(_Quantizing):
+    """A linear function of whole numbers, with a quantized weight."""
+
     _version = 3
     relu = False
-    scale, zero_point = 1.0, 0
     _options: tuple[str, ...] = ()
 
     def weight(self) -> QuantizedTensor:
@@ -116,9 +137,7 @@ class WeightedQuantizedModule(Module):
         observer(weight)
         made = cls._empty(layer)
         made.set_weight_bias(quantized_weight(weight, observer), bias)
-        if hasattr(mod, "activation_post_process"):
-            scale, zero_point = mod.activation_post_process.calculate_qparams()
-            made.scale, made.zero_point = float(scale), int(zero_point)
+        made._take_parameters(mod)
         return made
 
     @classmethod
@@ -133,9 +152,6 @@ class WeightedQuantizedModule(Module):
     def _multiply(self, x: Tensor, weight: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def _sums(self, x: QuantizedTensor) -> Any:
-        return product(x, self._weight, self._bias, self._multiply, self._output_dim)
-
     _output_dim = 1
 
     def forward(self, x: Any) -> Any:
@@ -144,18 +160,15 @@ class WeightedQuantizedModule(Module):
                 f"Could not run 'quantized::{self._get_name()}' with arguments from the 'CPU' backend: the input is not "
                 "quantized; a QuantStub before it does that"
             )
-        return requantized(self._sums(x), self.scale, self.zero_point, self.relu)
+        sums = product(x, self._weight, self._bias, self._multiply, self._output_dim)
+        return requantized(sums, self.scale, self.zero_point, self.relu)
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        destination.update({prefix + "weight": self._weight, prefix + "bias": self._bias})
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        scale, zero_point = map(FUNCTIONS["tensor"], (self.scale, self.zero_point))
-        kept = {"weight": self._weight, "bias": self._bias, "scale": scale, "zero_point": zero_point}  # fmt: skip
-        destination.update({prefix + name: value for name, value in kept.items()})
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         self.set_weight_bias(state_dict.pop(prefix + "weight"), state_dict.pop(prefix + "bias"))
-        self.scale = float(state_dict.pop(prefix + "scale"))
-        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def _get_name(self) -> str:
@@ -206,12 +219,10 @@ class _Conv(WeightedQuantizedModule):
         return fn(x, weight, None, self.stride, self.padding, self.dilation, self.groups)
 
     def extra_repr(self) -> str:
-        shown = [
-            f"{n}={getattr(self, n)}" for n in ("kernel_size", "stride", "scale", "zero_point")
-        ]
-        usual: tuple[tuple[str, Any], ...] = (("padding", 0), ("dilation", 1), ("groups", 1))
-        for name, plain in usual:
-            value = getattr(self, name)
+        usual = {"padding": 0, "dilation": 1, "groups": 1}
+        shown = []
+        for name in ("kernel_size", "stride", "scale", "zero_point", *usual):
+            value, plain = getattr(self, name), usual.get(name)
             if value not in (plain, (plain,) * len(self.kernel_size)):
                 shown.append(f"{name}={value}")
         if self._bias is None:
@@ -234,9 +245,6 @@ class Conv3d(_Conv):
 # --- Functions as modules -------------------------------------------------------------------------------------
 
 
-_BINARY = {"add": FUNCTIONS["add"], "mul": FUNCTIONS["mul"], "matmul": FUNCTIONS["matmul"]}
-
-
 class FloatFunctional(Module):
     """Functions that an observer looks at."""
 
@@ -256,36 +264,33 @@ class FloatFunctional(Module):
 
     def add(self, x: Any, y: Any) -> Any:
         """The sum."""
-        return self._done(_BINARY["add"](self._plain(x), self._plain(y)))
+        return self._done(self._plain(x) + self._plain(y))
 
     def mul(self, x: Any, y: Any) -> Any:
         """The product of elements."""
-        return self._done(_BINARY["mul"](self._plain(x), self._plain(y)))
+        return self._done(self._plain(x) * self._plain(y))
 
     def matmul(self, x: Any, y: Any) -> Any:
         """The product of matrices."""
-        return self._done(_BINARY["matmul"](self._plain(x), self._plain(y)))
+        return self._done(self._plain(x) @ self._plain(y))
 
     def add_relu(self, x: Any, y: Any) -> Any:
         """ReLU of the sum."""
-        return self._done(F.relu(_BINARY["add"](self._plain(x), self._plain(y))))
+        return self._done(F.relu(self._plain(x) + self._plain(y)))
 
     def cat(self, x: Any, dim: int = 0) -> Any:
         """Tensors in a row."""
         return self._done(FUNCTIONS["cat"]([self._plain(each) for each in x], dim))
 
 
-class QFunctional(FloatFunctional):
+class QFunctional(_Quantizing, FloatFunctional):
     """The same on whole numbers."""
-
-    scale, zero_point = 1.0, 0
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> QFunctional:
         """One with what the observer found."""
         made = cls()
-        scale, zero_point = mod.activation_post_process.calculate_qparams()
-        made.scale, made.zero_point = float(scale), int(zero_point)
+        made._take_parameters(mod)
         return made
 
     def _plain(self, x: Any) -> Any:
@@ -294,21 +299,8 @@ class QFunctional(FloatFunctional):
     def _done(self, result: Any) -> Any:
         return quantize_per_tensor(result, self.scale, self.zero_point, dtypes.NAMES["quint8"])
 
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        for name in ("scale", "zero_point"):
-            destination[prefix + name] = FUNCTIONS["tensor"](getattr(self, name))
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        self.scale = float(state_dict.pop(prefix + "scale"))
-        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
-        super()._load_from_state_dict(state_dict, prefix, *args)
-
     def extra_repr(self) -> str:
         return f"scale={self.scale}, zero_point={self.zero_point}"
 
 
-def __getattr__(name: str) -> Any:
-    if name == "dynamic":
-        return import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: it is not among the quantized modules here")  # fmt: skip
+__getattr__ = lazy_attributes(__name__, ("dynamic",))
