@@ -17,12 +17,7 @@ from . import reductions
 from .process_group import ProcessGroup
 from .reductions import ReduceOp
 from .work import Work
-from .world import (
-    _resolve,
-    default_group,
-    get_group_rank,
-    not_in_group,
-)
+from .world import _resolve, default_group, get_group_rank, not_in_group, own_group
 
 SUM = ReduceOp.SUM
 _make_nccl_premul_sum = reductions.PremulSum
@@ -128,9 +123,8 @@ def _premultiplied(op: Any, group: ProcessGroup, tensors: Any) -> tuple[Any, Any
 def all_reduce(tensor: Tensor, op: Any = SUM, group: Any = None, async_op: bool = False) -> Any:
     """Reduce all ranks' tensors; each rank's becomes the result."""
     _check_tensor(tensor, "tensor")
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     op, (own,) = _premultiplied(op, found, [tensor])
     reductions.check(op, "all_reduce", tensor.dtype)
     if own is not tensor:
@@ -148,9 +142,8 @@ def reduce(
 ) -> Any:
     """Reduce all ranks' tensors; that of rank `dst` becomes the result."""
     _check_tensor(tensor, "tensor")
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     root = _rank_in_group(found, dst, group_dst)
     op, (own,) = _premultiplied(op, found, [tensor])
     reductions.check(op, "reduce", tensor.dtype)
@@ -166,9 +159,8 @@ def reduce_scatter(
     _check_tensor(output, "output")
     _check_tensors(input_list, "input_list")
     _check_same_type(*input_list, output)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     op, input_list = _premultiplied(op, found, input_list)
     reductions.check(op, "reduce_scatter", output.dtype)
     _check_sizes("reduce_scatter", found.size(), input_list, output)
@@ -182,9 +174,8 @@ def reduce_scatter_tensor(
     _check_tensor(output, "output")
     _check_tensor(input, "input")
     _check_same_type(output, input, error=RuntimeError)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     op, inputs = _premultiplied(op, found, [input])
     reductions.check(op, "reduce_scatter_tensor", output.dtype)
     if input.numel() != output.numel() * found.size():
@@ -227,9 +218,8 @@ def broadcast(
 ) -> Any:
     """Copy the tensor of rank `src` into that of every rank."""
     _check_tensor(tensor, "tensor")
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     root = _rank_in_group(found, src, group_src)
     return _ended(found.broadcast(tensor, root, async_op), async_op)
 
@@ -239,9 +229,8 @@ def all_gather(tensor_list: Any, tensor: Tensor, group: Any = None, async_op: bo
     _check_tensors(tensor_list, "tensor_list")
     _check_tensor(tensor, "tensor")
     _check_same_type(*tensor_list, tensor)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     _check_sizes("all_gather", found.size(), tensor_list, tensor)
     return _ended(found.allgather(tensor_list, tensor, async_op), async_op)
 
@@ -253,9 +242,8 @@ def all_gather_into_tensor(
     _check_tensor(input_tensor, "input_tensor")
     _check_tensor(output_tensor, "output_tensor")
     _check_same_type(output_tensor, input_tensor, error=RuntimeError)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     if output_tensor.numel() != input_tensor.numel() * found.size():
         raise RuntimeError(
             "output tensor size must be equal to world_size times input tensor size: "
@@ -319,9 +307,8 @@ def _list_at_root(
     if tensors:
         _check_tensors(tensors, f"{name}_list")
         _check_same_type(*tensors, tensor)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     root = _rank_in_group(found, *roots, 0)
     here = found.rank() == root
     if here and not tensors:
@@ -340,9 +327,8 @@ def all_to_all(
     _check_tensors(output_tensor_list, "output_tensor_list")
     _check_tensors(input_tensor_list, "input_tensor_list")
     _check_same_type(*input_tensor_list, *output_tensor_list)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     for tensors in (output_tensor_list, input_tensor_list):
         _check_count("all_to_all", found.size(), tensors)
     return _ended(found.alltoall(output_tensor_list, input_tensor_list, async_op), async_op)
@@ -360,9 +346,8 @@ def all_to_all_single(
     _check_tensor(output, "output")
     _check_tensor(input, "input")
     _check_same_type(output, input)
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     received = _parts(output, output_split_sizes, found.size())
     sent = _parts(input, input_split_sizes, found.size())
     return _ended(found.alltoall(received, sent, async_op, "all_to_all_single"), async_op)
@@ -392,9 +377,8 @@ def barrier(
     timeout: timedelta | None = None,
 ) -> Any:
     """Wait until all ranks are here."""
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     work = found.barrier(async_op)
     if async_op:
         return work

@@ -16,7 +16,7 @@ from .collectives import (
     scatter,
 )
 from .point_to_point import recv, send
-from .world import _resolve, not_in_group
+from .world import _resolve, not_in_group, own_group
 
 
 def _packed(value: Any) -> Tensor:
@@ -70,9 +70,8 @@ def gather_object(
     group_dst: int | None = None,
 ) -> None:
     """Gather all ranks' objects into a list on rank `dst`."""
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return
-    found = _resolve(group)
     root = _rank_in_group(found, dst, group_dst, 0)
     here = found.rank() == root
     if here and not object_gather_list:
@@ -96,9 +95,8 @@ def broadcast_object_list(
     group_src: int | None = None,
 ) -> None:
     """Copy the objects in a list on rank `src` into that of every rank."""
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return
-    found = _resolve(group)
     root = _rank_in_group(found, src, group_src, 0)
     here = found.rank() == root
     packed = _packed(list(object_list)) if here else _empty(0)

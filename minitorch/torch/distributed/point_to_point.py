@@ -7,7 +7,7 @@ from typing import Any
 
 from ..tensor import Tensor
 from .collectives import _check_tensor, _rank_in_group
-from .world import _resolve, not_in_group
+from .world import _resolve, not_in_group, own_group
 
 
 def _check_other(group: Any, rank: int | None, group_rank: int | None, kind: str) -> None:
@@ -30,9 +30,8 @@ def isend(
 ) -> Any:
     """Start to send a tensor to a rank, which may be this one."""
     _check_tensor(tensor, "tensor")
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     peer = _rank_in_group(found, dst, group_dst)
     return found.send(tensor, peer, tag, True)
 
@@ -46,9 +45,8 @@ def irecv(
 ) -> Any:
     """Start to receive a tensor from a rank, which may be this one; None: from any."""
     _check_tensor(tensor, "tensor")
-    if not_in_group(group):
+    if (found := own_group(group)) is None:
         return None
-    found: Any = _resolve(group)
     anyone = src is None and group_src is None
     peer = None if anyone else _rank_in_group(found, src, group_src)
     return found.recv(tensor, peer, tag, True)

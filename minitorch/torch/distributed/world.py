@@ -345,6 +345,11 @@ def not_in_group(group: Any) -> bool:
     return group is GroupMember.NON_GROUP_MEMBER
 
 
+def own_group(group: Any) -> Any:
+    """The group that an argument means; None where this rank is not in it."""
+    return None if not_in_group(group) else _resolve(group)
+
+
 def get_rank(group: Any = None) -> int:
     """This process's rank, or that in a group; -1 outside of it."""
     if not_in_group(group):

@@ -61,14 +61,14 @@ class DistributedDataParallel(Module, Joinable):
                 "Modules with uninitialized parameters can't be used with `DistributedDataParallel`. "
                 "Run a dummy forward pass to correctly initialize the modules"
             )
-        ignored = getattr(module, "_ddp_params_and_buffers_to_ignore", ())
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and n not in ignored]  # fmt: skip
+        self.module = module
+        named = self._trained()
         if not named:
             raise RuntimeError(
                 "DistributedDataParallel is not needed when a module doesn't have any parameter that "
                 "requires a gradient."
             )
-        self.device = named[0][1].device
+        self.device = next(iter(named.values())).device
         self.device_type = self.device.type
         if self.device_type == "cpu" and (device_ids or output_device is not None):
             raise ValueError(
@@ -80,7 +80,6 @@ class DistributedDataParallel(Module, Joinable):
             raise ValueError("device_ids can only be None or contain a single element.")
         if process_group is not None and device_mesh is not None:
             raise RuntimeError("Cannot specify both process_group and device_mesh arguments.")
-        self.module = module
         self._compiled_module: Any = None  # the module that is called
         self.device_mesh = device_mesh
         chosen = process_group if device_mesh is None else device_mesh.get_group(0)
@@ -93,15 +92,24 @@ class DistributedDataParallel(Module, Joinable):
         self.require_backward_grad_sync = self.require_forward_param_sync = True
         self._divide_by_initial_world_size = True
         if init_sync:
-            _check_same([p for _, p in named], self.process_group)
-            both = [*module.named_parameters(), *module.named_buffers()]
-            copy_from([tensor for name, tensor in both if name not in ignored], self.process_group)
+            _check_same(list(named.values()), self.process_group)
+            copied = self._included([*module.named_parameters(), *module.named_buffers()])
+            copy_from(list(copied.values()), self.process_group)
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * (1 << 20))
         self._make_reducer()
 
-    def _make_reducer(self) -> None:
+    def _included(self, named: Any) -> dict[str, Any]:
+        """Those of some tensors with names that the module does not leave out."""
         ignored = getattr(self.module, "_ddp_params_and_buffers_to_ignore", ())
-        named = {n: p for n, p in self.module.named_parameters() if p.requires_grad and n not in ignored}  # fmt: skip
+        return {name: tensor for name, tensor in named if name not in ignored}
+
+    def _trained(self) -> dict[str, Any]:
+        """The parameters whose gradients are averaged."""
+        every = self._included(self.module.named_parameters())
+        return {name: p for name, p in every.items() if p.requires_grad}
+
+    def _make_reducer(self) -> None:
+        named = self._trained()
         sparse = [m.weight for m in self.module.modules() if isinstance(m, (Embedding, EmbeddingBag)) and m.sparse]  # fmt: skip
         self.reducer = Reducer(
             list(named.values()), list(named), self.process_group, self.bucket_bytes_cap,
