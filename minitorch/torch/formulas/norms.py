@@ -249,12 +249,11 @@ def row_sums(g: Array, x: Array, mean: Array) -> tuple[Array, Array]:
 
 
 def move_running(
-    means: Maybe, variances: Maybe, mean: Array, variance: Array, unbiased: float, momentum: float
+    means: Array, variances: Array, mean: Array, variance: Array, unbiased: float, momentum: float
 ) -> None:
     """Let running statistics move towards a batch's; its variance is made unbiased by a factor."""
     own = formula_of(mean, "move_running")
     if own is not None and own(means, variances, mean, variance, unbiased, momentum):
         return
     for running, batch in ((means, mean), (variances, variance * unbiased)):
-        if running is not None:
-            running[...] = momentum * batch.reshape(running.shape) + (1 - momentum) * running
+        running[...] = momentum * batch.reshape(running.shape) + (1 - momentum) * running

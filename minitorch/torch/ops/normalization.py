@@ -305,7 +305,7 @@ def _batch_norm(
     _both_or_neither(running_mean, running_var)
     out, mean, _, var = bind(BATCH_NORM, (input, weight, bias), {"by": None, "eps": eps})
     count = input._array.size // input._array.shape[1]
-    if running_mean is not None or running_var is not None:
+    if running_mean is not None:
         unbiased = count / max(count - 1, 1)
         update_running(running_mean, running_var, mean, var, unbiased, momentum)
     return out
@@ -318,15 +318,13 @@ def _both_or_neither(running_mean: Any, running_var: Any) -> None:
 
 @update(0, 1)
 def update_running(
-    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, var: Tensor, unbiased: float, momentum: float
+    running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, unbiased: float, momentum: float
 ) -> None:  # fmt: skip
-    """Update running statistics by a batch's; `factor` makes its variance unbiased."""
-    running = running_mean, running_var
-    means, variances = (None if r is None else r._array for r in running)
+    """Update running statistics by a batch's; `unbiased` is the factor that makes its variance so."""
+    means, variances = running_mean._array, running_var._array
     norms.move_running(means, variances, mean._array, var._array, unbiased, momentum)
-    for moved in running:
-        if moved is not None:
-            bump_version(moved)
+    bump_version(running_mean)
+    bump_version(running_var)
 
 
 def _need_several(shape: Shape) -> None:
@@ -405,14 +403,13 @@ def instance_norm(
     if not use_input_stats:
         return _batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
     _both_or_neither(running_mean, running_var)
-    if running_mean is not None:
+    if running_mean is not None and running_var is not None:
         dims = tuple(range(2, input.ndim))
         wide = input.detach()
         wide = wide.float() if is_half(wide._array) else wide
         var, mean = (moment.mean(0) for moment in FUNCTIONS["var_mean"](wide, dims))
         for moved in (running_mean, running_var):
-            if moved is not None:
-                check_writable(moved, False)
+            check_writable(moved, False)
         update_running(running_mean, running_var, mean, var, 1.0, momentum)
     return bind(GROUP_NORM, (input, weight, bias), {"by": input._array.shape[1], "eps": eps})[0]
 

@@ -92,7 +92,7 @@ extern "C" __global__ void move_running(
     T* means, T* variances, const T* mean, const T* variance, T unbiased, T momentum, int channels) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= channels) return;
-  if (means) means[i] = momentum * mean[i] + (T(1) - momentum) * means[i];
-  if (variances) variances[i] = momentum * unbiased * variance[i] + (T(1) - momentum) * variances[i];
+  means[i] = momentum * mean[i] + (T(1) - momentum) * means[i];
+  variances[i] = momentum * unbiased * variance[i] + (T(1) - momentum) * variances[i];
 }
 """

@@ -91,14 +91,13 @@ def batch_norm_backward(
 
 
 def move_running(
-    means: Array | None, variances: Array | None, mean: Array, variance: Array, unbiased: float, momentum: float
+    means: Array, variances: Array, mean: Array, variance: Array, unbiased: float, momentum: float
 ) -> bool:  # fmt: skip
     """`move_running` of formulas/norms.py; False where there is no kernel for it, and nothing was done."""
-    given = [v for v in (means, variances) if v is not None]
-    if mean.dtype.char not in "fd" or not fit(mean, variance, *given):
+    if mean.dtype.char not in "fd" or not fit(mean, variance, means, variances):
         return False
     n = mean.size
-    args = pointer(means), pointer(variances), mean, variance, unbiased, momentum, n
+    args = means, variances, mean, variance, unbiased, momentum, n
     kernel_for(RUNNING, "move_running", mean.dtype)((-(-n // BLOCK),), (BLOCK,), args)
     return True
 
