@@ -100,38 +100,32 @@ def gather(block: int, task: int, tasks: int) -> None:
 # --- Pooling ---------------------------------------------------------------------------------------------
 
 
-def halve(block: int, task: int, tasks: int) -> None:
-    """The largest of each 2 by 2. Words: input, values, places; planes, height, width."""
-    w = words(block, 6)
-    planes, size, quarter = w[3], w[4] * w[5], (w[4] // 2) * (w[5] // 2)
-    values, places = matrix_at(w[1], planes, quarter), words(w[2], planes * quarter)
-    places = places.reshape(planes, quarter)
-    _halve_planes(task, tasks, matrix_at(w[0], planes, size), values, places, (w[4], w[5]))
+def _pooling(places_at: Any, suffix: str) -> tuple[Any, Any]:
+    """The entries of pooling 2 by 2, and of its gradient, for places of one size."""
+
+    def halve(block: int, task: int, tasks: int) -> None:
+        """The largest of each 2 by 2. Words: input, values, places; planes, height, width."""
+        w = words(block, 6)
+        planes, size, quarter = w[3], w[4] * w[5], (w[4] // 2) * (w[5] // 2)
+        places = places_at(w[2], planes * quarter).reshape(planes, quarter)
+        x, values = matrix_at(w[0], planes, size), matrix_at(w[1], planes, quarter)
+        _halve_planes(task, tasks, x, values, places, (w[4], w[5]))
+
+    def put_back(block: int, task: int, tasks: int) -> None:
+        """The gradient of a maximum's input. Words: gradient, places, result; planes, windows and size of each."""
+        w = words(block, 6)
+        planes, windows, size = w[3], w[4], w[5]
+        places = places_at(w[1], planes * windows).reshape(planes, windows)
+        g, out = matrix_at(w[0], planes, windows), matrix_at(w[2], planes, size)
+        _add_planes(task, tasks, g, out, places)
+
+    for entry in (halve, put_back):
+        entry.__name__ = entry.__qualname__ = entry.__name__ + suffix
+    return halve, put_back
 
 
-def put_back(block: int, task: int, tasks: int) -> None:
-    """The gradient of a maximum's input. Words: gradient, places, result; planes, windows and size of each."""
-    w = words(block, 6)
-    planes, windows, size = w[3], w[4], w[5]
-    g, places = matrix_at(w[0], planes, windows), words(w[1], planes * windows)
-    _add_planes(task, tasks, g, matrix_at(w[2], planes, size), places.reshape(planes, windows))
-
-
-def halve_short(block: int, task: int, tasks: int) -> None:
-    """`halve` where 16 bits hold a place."""
-    w = words(block, 6)
-    planes, size, quarter = w[3], w[4] * w[5], (w[4] // 2) * (w[5] // 2)
-    values, places = matrix_at(w[1], planes, quarter), shorts(w[2], planes * quarter)
-    places = places.reshape(planes, quarter)
-    _halve_planes(task, tasks, matrix_at(w[0], planes, size), values, places, (w[4], w[5]))
-
-
-def put_back_short(block: int, task: int, tasks: int) -> None:
-    """`put_back` of places in 16 bits."""
-    w = words(block, 6)
-    planes, windows, size = w[3], w[4], w[5]
-    g, places = matrix_at(w[0], planes, windows), shorts(w[1], planes * windows)
-    _add_planes(task, tasks, g, matrix_at(w[2], planes, size), places.reshape(planes, windows))
+halve, put_back = _pooling(words, "")
+halve_short, put_back_short = _pooling(shorts, "_short")
 
 
 # --- Cross entropy -----------------------------------------------------------------------------------------
@@ -264,11 +258,7 @@ def normalize_backward(block: int, task: int, tasks: int) -> None:
             sums[part, 0, i] = 0.0
             sums[part, 1, i] = 0.0
     if task < used:
-        g, x, by_input = (
-            matrix_at(w[0], rows, n),
-            matrix_at(w[1], rows, n),
-            matrix_at(w[5], rows, n),
-        )
+        g, x, by_input = matrix_at(w[0], rows, n), matrix_at(w[1], rows, n), matrix_at(w[5], rows, n)  # fmt: skip
         mean, r = numbers_at(w[2], rows), numbers_at(w[3], rows)
         _normalize_backward(task, used, g, x, mean, r, numbers_at(w[4], n), by_input, sums)
 
@@ -345,14 +335,8 @@ def attend(block: int, task: int, tasks: int) -> None:
     w = words(block, 29)
     scale = np.empty(1, numbers_at(w[0], 1).dtype)
     scale[0] = number(doubles(block + 216, 1)[0])
-    _attend(
-        task,
-        tasks,
-        scale,
-        w[28],
-        words(block, 20).reshape(5, 4),
-        to_fixed_tuple(words(block + 160, 7), 7),
-    )
+    table, sizes = words(block, 20).reshape(5, 4), to_fixed_tuple(words(block + 160, 7), 7)
+    _attend(task, tasks, scale, w[28], table, sizes)
 
 
 def attend_backward(block: int, task: int, tasks: int) -> None:
