@@ -64,7 +64,7 @@ class Batched(Backend):
         except RuntimeError as error:
             if str(error) == RANDOM_ERROR:
                 raise
-        except Exception:
+        except Exception:  # not every formula takes stacks; an error of the call comes again below
             pass
         result = one_by_one(op, level, arrays, params)
         if op.view:  # it is a copy: a write into it would be lost

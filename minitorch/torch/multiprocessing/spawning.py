@@ -46,7 +46,7 @@ def _call(fn: Callable[..., Any], rank: int, args: Sequence[Any], errors: Any) -
         fn(rank, *args)
     except KeyboardInterrupt:
         pass  # the parent was interrupted too
-    except Exception:
+    except Exception:  # whatever the function raises is raised again by the parent
         errors.put(traceback.format_exc())
         sys.exit(1)
 

@@ -135,7 +135,7 @@ def _call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     done: set[int] = set()
     try:
         return _call(module, args, kwargs, done)
-    except Exception:
+    except Exception:  # raised again, once the hooks that see every call were called
         for number, hook in [*_global_forward_hooks.items(), *module._forward_hooks.items()]:
             if number not in done and _is_marked(module, number, "always_called"):
                 _call_silently(module, number, hook, args, kwargs)
