@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import bool_, dtype, float32, int64, promote_types
@@ -105,9 +106,7 @@ def _floor_divide(b: Builder, node: Node) -> str:
     values = [b.of(x, kind) for x in node.args]
     if kind.is_floating_point:
         return b.add("Floor", b.add("Div", *values))
-    rest = b.add(
-        "Mod", *values
-    )  # has the sign of the divisor, as the remainder of a floor division
+    rest = b.add("Mod", *values)  # of the divisor's sign, as what a floor division leaves
     return b.add("Div", b.add("Sub", values[0], rest), values[1])
 
 
@@ -195,23 +194,18 @@ def _made(b: Builder, node: Node) -> tuple[str, Any]:
 form("rsqrt")(lambda b, node: b.add("Reciprocal", b.add("Sqrt", _made(b, node)[0])))
 
 
-@form("log1p", "expm1", "log2", "log10", "exp2", "trunc", "frac", "erfc")
-def _composed(b: Builder, node: Node) -> str:
-    x, number = _made(b, node)
-    name = node.target.overloadpacket.__name__
-    if name == "log1p":
-        return b.add("Log", b.add("Add", x, number(1)))
-    if name == "expm1":
-        return b.add("Sub", b.add("Exp", x), number(1))
-    if name == "exp2":
-        return b.add("Exp", b.add("Mul", x, number(math.log(2))))
-    if name == "erfc":
-        return b.add("Sub", number(1), b.add("Erf", x))
-    if name == "trunc":
-        return _trunc(b, x)
-    if name == "frac":
-        return b.add("Sub", x, _trunc(b, x))
-    return b.add("Div", b.add("Log", x), number(math.log(2 if name == "log2" else 10)))
+_COMPOSED: dict[str, Callable[[Builder, str, Any], str]] = {
+    "log1p": lambda b, x, number: b.add("Log", b.add("Add", x, number(1))),
+    "log2": lambda b, x, number: b.add("Div", b.add("Log", x), number(math.log(2))),
+    "log10": lambda b, x, number: b.add("Div", b.add("Log", x), number(math.log(10))),
+    "expm1": lambda b, x, number: b.add("Sub", b.add("Exp", x), number(1)),
+    "exp2": lambda b, x, number: b.add("Exp", b.add("Mul", x, number(math.log(2)))),
+    "erfc": lambda b, x, number: b.add("Sub", number(1), b.add("Erf", x)),
+    "trunc": lambda b, x, number: _trunc(b, x),
+    "frac": lambda b, x, number: b.add("Sub", x, _trunc(b, x)),
+}
+for _name, _make in _COMPOSED.items():
+    FORMS[_name] = lambda b, node, make=_make: make(b, *_made(b, node))
 
 
 @form("silu")
