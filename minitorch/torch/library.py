@@ -15,12 +15,10 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from . import fft, linalg, special
+from .aten_functions import aten_function
 from .autograd.function import Function
 from .autograd.graph import modes
 from .interpreters import Update, installed, interpret
-from .nn import functional
-from .ops import FUNCTIONS
 from .ops.aten_calls import aten_call
 from .ops.record import REGISTRY
 from .ops.writes import InPlace
@@ -251,68 +249,6 @@ def opcheck(
 # --- Calling by name -----------------------------------------------------------------------------------
 
 
-def _slice(
-    input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
-) -> Tensor:
-    """A part of one dimension, as a view."""
-    return input[(slice(None),) * (dim % input.ndim) + (slice(start, end, step),)]
-
-
-def _upsample(name: str) -> Callable[..., Tensor] | None:
-    """`upsample_bilinear2d` and its like: of a size, whether corners are kept, where that is a question, and factors."""
-    mode = name.removeprefix("upsample_")[:-2]
-    aligns = mode in ("linear", "bilinear", "bicubic", "trilinear")
-
-    def upsample(input: Tensor, size: Any, *options: Any) -> Tensor:
-        by = {"align_corners": options[0]} if aligns else {}
-        factors = options[-1] if len(options) > aligns else None
-        return functional.interpolate(input, size, factors, mode.replace("_", "-"), **by)
-
-    return upsample if name.startswith("upsample_") else None
-
-
-def _cross_entropy_loss(
-    input: Tensor, target: Tensor, weight: Any = None, reduction: int = 1, ignore_index: int = -100, smoothing: float = 0.0
-) -> Tensor:  # fmt: skip
-    kind = ("none", "mean", "sum")[reduction]
-    return functional.cross_entropy(
-        input, target, weight, reduction=kind, ignore_index=ignore_index, label_smoothing=smoothing
-    )
-
-
-def _aten_function(name: str) -> Callable[..., Any] | None:
-    """The function of this library that one of Torch's own operations is."""
-    found = _ATEN.get(name) or FUNCTIONS.get(name) or getattr(functional, name, None)
-    family, _, rest = name.partition("_")
-    if found is None and family in _FAMILIES and rest:
-        found = getattr(_FAMILIES[family], rest, None)
-    return found or getattr(Tensor, name, None) or _upsample(name)
-
-
-_FAMILIES = {"linalg": linalg, "special": special, "fft": fft}
-_ATEN: dict[str, Callable[..., Any]] = {
-    "_conj": lambda input: input.conj(),
-    "_local_scalar_dense": lambda input: input.item(),
-    "_pin_memory": lambda input, device=None: input.pin_memory(),
-    "_sparse_addmm": lambda input, a, b, beta=1, alpha=1: beta * input + alpha * (a @ b),
-    "_to_copy": lambda input, **options: input.to(**options, copy=True),
-    "_unsafe_view": lambda input, size: input.reshape(size),
-    "_prelu_kernel": REGISTRY["_prelu_kernel"],
-    "alias": lambda input: input.view(input.shape),
-    "index": lambda input, indices: input[tuple(slice(None) if i is None else i for i in indices)],
-    "cross_entropy_loss": _cross_entropy_loss,
-    "elu": lambda input, alpha=1.0, scale=1.0, input_scale=1.0: REGISTRY["elu"](
-        input, constants=(float(alpha), float(scale), float(input_scale))
-    ),
-    "log_sigmoid": functional.logsigmoid,
-    "slice": _slice,
-    "sym_size": lambda input, *dim: input.size(*dim),
-    "sym_stride": lambda input, *dim: input.stride(*dim),
-    "sym_numel": lambda input: input.numel(),
-}
-"""Torch's own operations that have other names here."""
-
-
 class Namespace:
     """A package of operations, as `torch.ops` has it."""
 
@@ -322,7 +258,7 @@ class Namespace:
     def __getattr__(self, name: str) -> Any:
         found = _OPERATIONS.get(f"{self.name}::{name}")
         if found is None and self.name == "aten":
-            fn = _aten_function(name)
+            fn = aten_function(name)
             found = None if fn is None else Overloads(f"aten::{name}", fn)
         if found is None:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch as real
 import torch.nn.functional as real_functional
@@ -79,3 +80,36 @@ def test_what_a_mode_returns_is_the_result():
 def test_operations_without_a_name_in_torch_have_one_here():
     log = seen(*LIBRARIES[0], "F.fold(F.unfold(x, 3), (8, 8), 3)")
     assert [name for name, _, _ in log if name.startswith("minitorch.")]
+
+
+NUMBERED = """
+mse_loss(x, y, 2) | mse_loss(x, y, reduction=0) | l1_loss(x, y, 2) | smooth_l1_loss(x, y, 2, 0.5) | huber_loss(x, y, 0, 0.5)
+binary_cross_entropy(p, p, None, 2) | soft_margin_loss(x, y, 2) | multi_margin_loss(r, i, 1, 1.0, None, 2) | multilabel_margin_loss(r, k, 0)
+nll_loss(r, i, None, 2) | nll_loss_nd(r, i, None, 0, 1) | nll_loss2d(x, k2, None, 2) | cross_entropy_loss(r, i, None, 2, -100, 0.1)
+softmax(x, 1, 7) | log_softmax(x, 1) | _convolution(x, w, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1, False, False, True, True)
+_convolution(x, w, None, [2, 1], [1, 0], [1, 1], True, [1, 0], 1, False, False, True, True) | reflection_pad2d(x, [1, 1, 2, 1])
+hinge_embedding_loss(r, r) | margin_ranking_loss(r, r + 1, r) | cosine_embedding_loss(r, r + 1, i - 1) | kl_div(r, p[:, :, 0, 0])
+binary_cross_entropy_with_logits(r, r) | triplet_margin_loss(r, r + 1, r + 2) | triplet_margin_loss(r, r + 1, r, 1.0, 2.0, 1e-6, False, 2)
+upsample_nearest2d(x, [12, 9], 2.0, 1.5) | upsample_bilinear2d(x, None, True, [2.0, 1.5]) | upsample_bicubic2d(x, [9, 4], False)
+_upsample_nearest_exact2d(x, [3, 4]) | _upsample_bilinear2d_aa(x, [3, 4], False) | adaptive_max_pool2d(x, [2, 3]) | unfold(r, 1, 2, 1)
+fractional_max_pool2d(x, [2, 2], [3, 3], p[:, :, 0, :2].contiguous()) | add_(x.clone(), x, alpha=2) | div_(x.clone(), x + 9, rounding_mode="floor")
+zeros_like(r, pin_memory=False) | full_like(r, 2, pin_memory=False) | scalar_tensor(3, layout=t.strided) | _to_copy(r, layout=t.strided, dtype=t.int64)
+broadcast_tensors([r, r[:1]]) | cartesian_prod([i, i]) | block_diag([r, r]) | einsum("ij,kj", [r, r]) | meshgrid([i, i], indexing="ij")
+replication_pad1d(x[0], [1, 1]) | im2col(x, [2, 2], [1, 1], [0, 0], [1, 1]) | silu_(x.clone()) | mish_(x.clone())
+""".replace("\n", " | ").split(" | ")[1:-1]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", NUMBERED)
+def test_operations_take_torchs_arguments(call):
+    def result(t: Any) -> Any:
+        x = ((t.arange(216) * 7 % 11 - 5) / 4.0).reshape(2, 3, 6, 6)
+        values = {
+            "x": x, "y": x.flip(0), "p": x.sigmoid(), "r": x[:, :, 0, 0], "w": x[:, :, :2, :3].transpose(0, 1)[:, :2].repeat(1, 2, 1, 1)[:, :3],
+            "i": t.tensor([0, 2]), "k": t.tensor([[0, 2, -1], [1, -1, 0]]), "k2": (t.arange(72) % 3).reshape(2, 6, 6), "t": t,
+        }  # fmt: skip
+        return eval(f"op.{call}", {"op": t.ops.aten, **values})
+
+    made = [r if isinstance(r, (list, tuple)) else (r,) for r in (result(ours), result(real))]
+    for found, expected in zip(*made, strict=True):
+        assert str(found.dtype) == str(expected.dtype)
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)

@@ -113,6 +113,13 @@ class Encoder(nn.Module):
         z = self.last(self.layer(y, src_key_padding_mask=x == 0))
         return z, self.gru(z.transpose(0, 1))[1]
 
+class Sizes(nn.Module):
+    def forward(self, x):
+        z, places = F.adaptive_max_pool2d(x, 3, return_indices=True)
+        y = F.interpolate(F.adaptive_max_pool2d(x, 4), scale_factor=1.5, mode="bilinear")
+        loss = F.binary_cross_entropy_with_logits(x, torch.sigmoid(x)) + F.smooth_l1_loss(x, x * 2.0, beta=0.5)
+        return z, places, y, loss, x.unfold(2, 3, 2), F.unfold(x, [2, 2]), F.interpolate(x, [5, 7], mode="nearest-exact")
+
 class Line(Words):
     def forward(self, x):
         y, state = self.lstm(self.table(x))
@@ -195,6 +202,13 @@ def test_files_of_pytorch_are_read(programs, name, way):
     first.sum().backward()
     assert all(p.grad is not None for n, p in again.named_parameters() if "lstm" in n)
     assert [n for n, _ in read.named_parameters()] == [n for n, _ in compiled.named_parameters()]
+
+
+@pytest.mark.parametrize("way", ["script", "trace"])
+def test_operations_of_pytorchs_files_take_its_arguments(programs, way):
+    theirs, x = programs["torch"].Sizes(), pytorch.tensor(ARRAYS["Picture"])
+    compiled = pytorch.jit.script(theirs) if way == "script" else pytorch.jit.trace(theirs, x)
+    assert_same(torch.jit.load(saved(compiled))(torch.tensor(ARRAYS["Picture"])), compiled(x))
 
 
 @pytest.mark.parametrize("grad", [False, True])

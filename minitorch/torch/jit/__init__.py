@@ -19,7 +19,7 @@ from ..nn.modules.module import Module
 from .archive import RecursiveScriptModule as RecursiveScriptModule
 from .archive import ScriptModule as ScriptModule
 from .archive import load as load
-from .archive import scripted
+from .archive import scripted, writer
 
 
 class PassThroughWarning(UserWarning):
@@ -74,9 +74,7 @@ def _wrapped(obj: Any, examples: Any) -> Any:
 
 def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     """Write what `script`, `trace` or `load` gave to a file, which `load` reads."""
-    from .saving import save as write  # on first need: it loads `torch.export`
-
-    write(m, f, _extra_files)
+    writer().save(m, f, _extra_files)
 
 
 def ignore(fn: Any = None, **kwargs: Any) -> Any:

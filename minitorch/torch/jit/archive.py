@@ -15,6 +15,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ...syntax import literal
@@ -45,21 +46,22 @@ def stored(name: str, attributes: dict[str, Any]) -> Stored:
     return made
 
 
+def writer() -> Any:
+    """The module that writes files, on first need: it loads `torch.export`."""
+    return import_module(".saving", __package__)
+
+
 class ScriptModule(Module):
     """A module that can be saved with its code (`torch.jit.save`); it runs as the Python that it is."""
 
     def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         """Write it to a file, with its code."""
-        from .saving import save
-
-        save(self, f, _extra_files)
+        writer().save(self, f, _extra_files)
 
     @property
     def code(self) -> str:
         """The code that a file of it has, for `forward`."""
-        from .saving import code_of_forward
-
-        return code_of_forward(self)
+        return writer().code_of_forward(self)
 
     @property
     def original_name(self) -> str:

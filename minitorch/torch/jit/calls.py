@@ -9,13 +9,11 @@ import inspect
 import math
 import operator
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from .. import dtypes, environment
+from ..aten_functions import FORMATS, FORMS, aten_function, code_of, dtype_of
 from ..autograd.graph import modes
 from ..device import device
-from ..library import _ATEN, _aten_function
 from ..nn import functional
 from ..ops import FUNCTIONS
 from ..tensor import Tensor
@@ -24,38 +22,9 @@ HERE = __name__.removesuffix(".jit.calls")
 _OUTSIDE = frozenset(("from_file", "from_numpy", "frombuffer", "share_memory_", "numpy", "tofile", "apply_", "map_", "map2_"))  # fmt: skip
 """Functions of Torch's that reach files, other memory or Python."""
 
-_CODES = (
-    "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex32", "complex64",
-    "complex128", "bool", "qint8", "quint8", "qint32", "bfloat16",
-)  # fmt: skip
-FORMATS = (
-    environment.contiguous_format, environment.preserve_format,
-    environment.channels_last, environment.channels_last_3d,
-)  # fmt: skip
-_REDUCTIONS = ("none", "mean", "sum")
-_BY_PLACE = {
-    **dict.fromkeys(("softmax", "log_softmax"), ("input", "dim", "dtype")),
-    **dict.fromkeys(("mse_loss", "l1_loss", "soft_margin_loss"), ("input", "target", "reduction")),
-    "smooth_l1_loss": ("input", "target", "reduction", "beta"),
-    "huber_loss": ("input", "target", "reduction", "delta"),
-    "binary_cross_entropy": ("input", "target", "weight", "reduction"),
-    **dict.fromkeys(("nll_loss", "nll_loss2d", "nll_loss_nd"), ("input", "target", "weight", "reduction", "ignore_index")),
-}  # fmt: skip
-"""Operations whose arguments stand in another order, or for other values, than those of the function here."""
-
 
 class ScriptError(RuntimeError):
     """Code of a file, or of a program, that this library cannot run."""
-
-
-def dtype_of(code: Any) -> Any:
-    """The dtype that a number stands for in files."""
-    return dtypes.NAMES[_CODES[code]] if isinstance(code, int) else code
-
-
-def code_of(dtype: Any) -> int:
-    """The number that stands for a dtype in files."""
-    return _CODES.index(dtype.name)
 
 
 # --- Tensors -------------------------------------------------------------------------------------------------
@@ -65,8 +34,8 @@ def operation(name: str) -> Callable[..., Any]:
     """The function for one of Torch's operations; ScriptError if there is none."""
     found = _SPECIAL.get(name)
     if found is None and name not in _OUTSIDE and not name.startswith("__"):
-        known = name in FUNCTIONS or name in _ATEN or not name.startswith("_")
-        found = _aten_function(name.removesuffix("_nd")) if known else None
+        known = name in FUNCTIONS or name in FORMS or not name.startswith("_")
+        found = aten_function(name) if known else None
     if not callable(found) or isinstance(found, type) or inspect.ismodule(found):
         raise ScriptError(f"the code calls torch.{name}, which minitorch.torch does not have")
     return found
@@ -75,13 +44,6 @@ def operation(name: str) -> Callable[..., Any]:
 def call_operation(name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     """Perform one of Torch's operations as a file writes it: with numbers for types, formats and reductions."""
     fn = operation(name)
-    if name in _BY_PLACE:
-        kwargs = {**dict(zip(_BY_PLACE[name], args, strict=False)), **kwargs}
-        args = ()
-        if "reduction" in kwargs and not isinstance(kwargs["reduction"], str):
-            kwargs["reduction"] = _REDUCTIONS[kwargs["reduction"]]
-        if "loss" in name or name == "binary_cross_entropy":
-            fn = getattr(functional, name.removesuffix("_nd").removesuffix("2d"))
     options = {k: _OPTIONS[k](v) if k in _OPTIONS else v for k, v in kwargs.items()}
     options = {k: v for k, v in options.items() if k not in ("layout", "pin_memory")}
     return fn(*args, **options)
@@ -92,50 +54,6 @@ def _format(code: Any) -> Any:
 
 
 _OPTIONS: dict[str, Callable[[Any], Any]] = {"dtype": dtype_of, "memory_format": _format}
-
-
-def _convolution(
-    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-    output_padding: Any, groups: int, *_: Any,
-) -> Tensor:  # fmt: skip
-    dims = weight.ndim - 2
-    if transposed:
-        fn = getattr(functional, f"conv_transpose{dims}d")
-        return fn(input, weight, bias, stride, padding, output_padding, groups, dilation)
-    return getattr(functional, f"conv{dims}d")(
-        input, weight, bias, stride, padding, dilation, groups
-    )
-
-
-def _attention(
-    query: Any, key: Any, value: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any,
-    proj_bias: Any, mask: Any = None, need_weights: bool = True, average: bool = True, mask_type: int | None = None,
-) -> tuple[Tensor, Any]:  # fmt: skip
-    """Attention of batches (B, L, E), as PyTorch's fused kernel is called; a mask of the type 0 is of queries, 1 of keys."""
-    q, k, v = (t.transpose(0, 1) for t in (query, key, value))  # (L, B, E)
-    masks = {"attn_mask": mask} if mask_type == 0 else {"key_padding_mask": mask}
-    result, shares = functional.multi_head_attention_forward(
-        q, k, v, embed_dim, num_heads, qkv_weight, qkv_bias, None, None, False, 0.0, proj_weight, proj_bias,
-        training=False, need_weights=need_weights, average_attn_weights=average, **masks,
-    )  # fmt: skip
-    return result.transpose(0, 1), shares
-
-
-def _encoder_layer(
-    src: Any, embed_dim: int, num_heads: int, qkv_weight: Any, qkv_bias: Any, proj_weight: Any, proj_bias: Any,
-    use_gelu: bool, norm_first: bool, eps: float, w1: Any, b1: Any, w2: Any, b2: Any, w3: Any, b3: Any, w4: Any, b4: Any,
-    mask: Any = None, mask_type: int | None = None,
-) -> Tensor:  # fmt: skip
-    """A layer of a Transformer in evaluation: norms of w1 and w2, a network of w3 and w4 after the attention."""
-    attend = lambda x: _attention(x, x, x, embed_dim, num_heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, False, True, mask_type)[0]  # noqa: E731  # fmt: skip
-    active = functional.gelu if use_gelu else functional.relu
-    feed = lambda x: functional.linear(active(functional.linear(x, w3, b3)), w4, b4)  # noqa: E731
-    norm = partial(functional.layer_norm, normalized_shape=(embed_dim,), eps=eps)
-    if norm_first:
-        x = src + attend(norm(src, weight=w1, bias=b1))
-        return x + feed(norm(x, weight=w2, bias=b2))
-    x = norm(src + attend(src), weight=w1, bias=b1)
-    return norm(x + feed(x), weight=w2, bias=b2)
 
 
 def _to(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
@@ -153,9 +71,6 @@ def _size(input: Any, dim: int | None = None) -> Any:
 
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
-    "_convolution": _convolution,
-    "_native_multi_head_attention": _attention,
-    "_transformer_encoder_layer_fwd": _encoder_layer,
     "to": _to,
     "size": _size,
     "stride": lambda input, *dim: list(input.stride()) if not dim else input.stride(*dim),
@@ -171,11 +86,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "__is__": operator.is_,
     "__isnot__": operator.is_not,
     "contiguous": lambda input, order=0, memory_format=None: input.contiguous(memory_format=_format(memory_format or order)),
-    "im2col": functional.unfold,
-    "col2im": functional.fold,
     "gelu": lambda input, approximate="none": functional.gelu(input, approximate=approximate),
-    **{f"{n}_": partial(getattr(functional, n), inplace=True) for n in ("mish", "silu", "hardswish", "hardsigmoid")},
-    **{f"{k}_pad{n}d": partial(functional.pad, mode=mode) for k, mode in (("reflection", "reflect"), ("replication", "replicate")) for n in (1, 2, 3)},
 }  # fmt: skip
 
 PRIM: dict[str, Callable[..., Any]] = {

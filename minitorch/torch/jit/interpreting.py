@@ -354,14 +354,16 @@ def dotted(node: ast.expr) -> list[str] | None:
     return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else None
 
 
+_KINDS: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str, "Tensor": Tensor, "NoneType": type(None)}  # fmt: skip
+_KINDS |= {name: k for k in (list, dict, tuple) for name in (k.__name__, k.__name__.title())}
+
+
 def _is_instance(value: Any, kind: str) -> bool:
     """Whether a value is of a type that code names."""
-    kinds = {"int": int, "float": float, "bool": bool, "str": str, "Tensor": Tensor, "NoneType": type(None)}  # fmt: skip
     name = kind.partition("[")[0].rpartition(".")[2]
-    kinds |= {"List": list, "list": list, "Dict": dict, "dict": dict, "Tuple": tuple, "tuple": tuple}  # fmt: skip
-    if name not in kinds:
+    if name not in _KINDS:
         raise ScriptError(f"the code asks whether a value is of the type {kind}, which is not known")  # fmt: skip
-    return isinstance(value, kinds[name])
+    return isinstance(value, _KINDS[name])
 
 
 _ERRORS = {e.__name__: e for e in (ValueError, RuntimeError, TypeError, IndexError, KeyError, AssertionError, NotImplementedError)}  # fmt: skip

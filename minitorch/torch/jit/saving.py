@@ -10,6 +10,7 @@ import textwrap
 from typing import Any
 
 from ...syntax import parse
+from ..aten_functions import FORMATS, code_of
 from ..compiler.exceptions import UserError
 from ..device import device
 from ..dtypes import dtype
@@ -29,7 +30,7 @@ from .archive import (
     stored,
     write,
 )
-from .calls import FORMATS, HERE, ScriptError, code_of
+from .calls import HERE, ScriptError
 from .compiling import Compiler, is_plain, library_class
 
 _OPERATORS = {operator.mul: "mul", operator.add: "add", operator.floordiv: "floordiv", operator.sub: "sub"}  # fmt: skip

@@ -240,8 +240,9 @@ def asarray(
 
 @function
 def scalar_tensor(
-    s: Any, *, dtype: dtype_type | None = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+    s: Any, *, dtype: dtype_type | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """A number as a zero-dimensional tensor."""
     array = exact_cast(s, dtype or dtypes.get_default_dtype())
     return new_tensor_of(array, device, requires_grad)
@@ -316,7 +317,7 @@ def _declare_filled(op: Op) -> None:
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None,
-        requires_grad: bool = False, memory_format: Any = None,
+        requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         if not isinstance(input, Tensor):
             check_tensor(name_like, input)
@@ -401,7 +402,7 @@ def full(
 @function
 def full_like(
     input: Tensor, fill_value: Any, *, dtype: Any = None, layout: Any = None, device: Any = None,
-    requires_grad: bool = False, memory_format: Any = None,
+    requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False,
 ) -> Tensor:  # fmt: skip
     """A tensor of another's shape and dtype with every element set to a number."""
     check_tensor("full_like", input)

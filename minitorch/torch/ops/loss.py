@@ -8,7 +8,7 @@ cross entropy).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -392,18 +392,32 @@ def triplet_margin_with_distance_loss(
 # --- As torch.name, where the reduction is a number -----------------------------------------------
 
 
+NUMBERED: dict[str, tuple[Callable[..., Tensor], Sequence[str]]] = {}
+"""Losses that Torch also offers with a number for the reduction: what computes them, and their arguments there."""
+
+
+def numbered(
+    loss: Callable[..., Tensor], names: Sequence[str], usual: int
+) -> Callable[..., Tensor]:
+    """A loss with these arguments, where an integer says the reduction: the `usual` one if there is none."""
+
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        given = {"reduction": usual} | dict(zip(names, args, strict=False)) | kwargs
+        how = given.pop("reduction")
+        return loss(**given, reduction=_NUMBERED.get(how, "none") if isinstance(how, int) else how)
+
+    return call
+
+
 def with_numbers(
-    fn: Callable[..., Tensor], names: tuple[str, ...], compute: Callable[..., Tensor] | None = None
+    fn: Callable[..., Tensor], names: Sequence[str], compute: Callable[..., Tensor] | None = None
 ) -> None:
     """Offer a loss as `torch.name`, where an integer that follows these arguments says the reduction.
 
     `compute` is used in place of `fn` where `fn` checks more than `torch.name` does.
     """
-
-    def call(*args: Any, **kwargs: Any) -> Tensor:
-        given = {"reduction": 0} | dict(zip(names, args, strict=False)) | kwargs
-        return (compute or fn)(**given | {"reduction": _NUMBERED.get(given["reduction"], "none")})
-
+    NUMBERED[fn.__name__] = compute or fn, names
+    call = numbered(compute or fn, names, 0)
     call.__name__, call.__doc__ = fn.__name__, fn.__doc__
     function(call)
 
@@ -414,4 +428,4 @@ for _fn, _names, _compute in [
     (cosine_embedding_loss, "input1 input2 target margin reduction", None),
     (triplet_margin_loss, "anchor positive negative margin p eps swap reduction", _by_distances),
 ]:
-    with_numbers(_fn, tuple(_names.split()), _compute)
+    with_numbers(_fn, _names.split(), _compute)

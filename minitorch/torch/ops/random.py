@@ -84,7 +84,7 @@ def _declare(op: Op, doc: str) -> None:
 
     def like(
         input: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-        memory_format: Any = None, generator: Any = None,
+        memory_format: Any = None, generator: Any = None, pin_memory: bool = False,
     ) -> Tensor:  # fmt: skip
         check_tensor(f"{name}_like", input)
         kind = dtype or input.dtype
