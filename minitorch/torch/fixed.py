@@ -1,6 +1,6 @@
-"""Arrays that follow from sizes and settings alone, and that nobody changes: tables of places and of weights.
+"""Arrays that follow from sizes and settings alone: ranges, windows, tables of places and of weights.
 
-The compiler looks at no value while such a function runs, and takes what it returns as it is: it would be the same again.
+The compiler and graphs look at no value while such a function runs: what it returns would be the same again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ codes: set[CodeType] = set()
 
 
 def from_sizes(fn: Callable[P, T]) -> Callable[P, T]:
-    """A function of sizes and settings, none of them a tensor's value; its arrays become read-only."""
+    """A function of sizes and settings, none of them a tensor's value; its arrays are taken as they are and become read-only."""
 
     @wraps(fn)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -30,6 +30,12 @@ def from_sizes(fn: Callable[P, T]) -> Callable[P, T]:
 
     codes.add(call.__code__)  # type: ignore[attr-defined]
     return call
+
+
+def fresh_from_sizes(fn: Callable[P, T]) -> Callable[P, T]:
+    """The same for a function whose array becomes the memory of a new tensor, which may be changed."""
+    codes.add(fn.__code__)  # type: ignore[attr-defined]
+    return fn
 
 
 def _freeze(value: Any) -> None:

@@ -215,7 +215,8 @@ def quantize_per_channel(input: Tensor, scales: Tensor, zero_points: Tensor, axi
 def quantize_per_tensor_dynamic(input: Tensor, dtype: Any, reduce_range: bool) -> Tensor:
     """Numbers as whole numbers, with the scale and zero point that their range calls for; or as float16."""
     if dtype is dtypes.float16:
-        return _cast("quantize_per_tensor_dynamic", input, dtype)
+        made = input.to(dtype)
+        return made if made is input else without_derivative("quantize_per_tensor_dynamic", made, input)  # fmt: skip
     if dtype.name not in ("qint8", "quint8"):
         raise RuntimeError(f"quantize_per_tensor_dynamic: dtype {dtype} is not supported")
     least, largest = limits(dtype)
@@ -272,13 +273,7 @@ def dequantize(input: Any) -> Any:
         if not any(isinstance(x, QuantizedTensor) for x in input):
             raise NotImplementedError("dequantize(): expected at least one quantized tensor in a list")  # fmt: skip
         return tuple(map(dequantize, input))
-    return input.dequantize() if isinstance(input, QuantizedTensor) else _cast("dequantize", input, dtypes.float32)  # fmt: skip
-
-
-def _cast(name: str, input: Tensor, dtype: Any) -> Tensor:
-    """A tensor of another type without a derivative, as PyTorch's quantizing functions cast."""
-    made = input.to(dtype)
-    return made if made is input else without_derivative(name, made, input)
+    return input.dequantize()
 
 
 # --- Products --------------------------------------------------------------------------------------------------

@@ -53,6 +53,42 @@ def test_make_fx_has_backward_in_the_graph():
     assert ours.equal(traced(x, w), step(x, w))
 
 
+FROM_SIZES = {
+    "arange": lambda t, x: t.arange(3.0) + t.arange(0, 1, 0.4),
+    "arange of a type": lambda t, x: t.arange(3, dtype=t.int32) + t.arange(x.shape[0], dtype=t.float16),
+    "range": lambda t, x: t.range(0, 2),
+    "logspace": lambda t, x: t.logspace(0, 1, 3),
+    "windows": lambda t, x: t.hann_window(3) + t.kaiser_window(3) + t.bartlett_window(3),
+    "symmetric windows": lambda t, x: t.signal.windows.gaussian(3) + t.signal.windows.cosine(3),
+    "triangles": lambda t, x: t.tril_indices(2, 2)[0] + t.triu_indices(2, 2)[1],
+    "frequencies": lambda t, x: t.fft.fftfreq(3) + t.fft.rfftfreq(4, d=0.5),
+    "combinations": lambda t, x: t.combinations(x).sum(1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FROM_SIZES)
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
+def test_numbers_from_sizes_are_part_of_graphs_and_of_tapes(name):
+    fn = FROM_SIZES[name]
+
+    class Adds(ours.nn.Module):
+        def forward(self, x):
+            return x + fn(ours, x)
+
+    x, other = ours.tensor([1.0, 2.0, 3.0]), ours.tensor([0.5, -1.0, 4.0])
+    right = other + ours.tensor(fn(real, real.tensor(other.tolist())).tolist())
+    for program in (
+        ours.export.export(Adds(), (x,)).module(),
+        make_fx(Adds().forward)(x),
+        ours.compile(Adds(), fullgraph=True),
+    ):
+        program(x)
+        for _ in range(2):  # what a play gives is new memory
+            given = program(other)
+            assert ours.allclose(given, right, rtol=1e-6)
+            given.zero_()
+
+
 def test_what_reads_values_is_named():
     def decides(x):
         return x * 2 if x.sum() > 0 else x

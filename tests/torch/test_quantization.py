@@ -367,3 +367,23 @@ def test_files_of_quantized_networks_open_in_either_library(dynamic, tmp_path):
         a, b = written(one.tensor(PICTURES)), read(other.tensor(PICTURES))
         scale = 0.001 if dynamic else 2.5 * written.fc2.scale
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), atol=scale)
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16", "float64", "int64", "bool", "complex64"])
+def test_plain_tensors_stand_for_themselves(kind):
+    def call(t):
+        x = t.tensor([1.0, 0.0, 2.5]).to(getattr(t, kind))
+        return x.dequantize(), t.dequantize(x), t.tensor(x.dequantize() is x)
+
+    assert_same(*both(call))
+
+
+def test_dequantize_of_a_plain_tensor_has_no_derivative():
+    def call(t):
+        x = t.ones(2, dtype=t.float64, requires_grad=True)
+        y = x.dequantize()
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            y.sum().backward()
+        return t.tensor([y.requires_grad, x.grad is None])
+
+    assert_same(*both(call))

@@ -17,7 +17,7 @@ from ..printing import tensor_text
 from ..serialization import deepcopy_tensor, reduce_tensor
 from ..tensor import Array, Tensor, tracks, wrap
 from .layout import has_channels_last, laid_out
-from .record import Op, bind
+from .record import Op, bind, without_derivative
 from .surface import function, method, only_method
 
 # --- Types --------------------------------------------------------------------------------
@@ -132,6 +132,13 @@ for _name, _kind in {
     "byte": dtypes.uint8, "bool": dtypes.bool_, "cfloat": dtypes.complex64, "cdouble": dtypes.complex128,
 }.items():  # fmt: skip
     _named_cast(_name, _kind)
+
+
+@only_method
+def dequantize(self: Tensor) -> Tensor:
+    """What quantized numbers stand for; plain ones as float32, without a derivative."""
+    made = self.to(dtypes.float32)
+    return made if made is self else without_derivative("dequantize", made, self)
 
 
 @only_method

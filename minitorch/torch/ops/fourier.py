@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..fixed import fresh_from_sizes
 from ..tensor import Array, Tensor
-from .creation import tensor
+from .creation import new_tensor_of, tensor
 from .elementwise import conj
 from .joining import cat
 from .movement import wrap_dim, wrap_dims
@@ -262,14 +263,15 @@ for _name in _KINDS:
 def _frequencies(
     name: str,
     n: int,
+    below: int,
     count: int,
     d: float,
     dtype: Any,
     device: Any,
     requires_grad: bool,
     out: Any,
-    make: Callable[[int], Array],
 ) -> Tensor:
+    """Whole numbers, of which the last `below` are those before 0, by `1 / (n * d)`."""
     check_given_type(dtype, out)
     kind = dtype or (dtypes.get_default_dtype() if out is None else out.dtype)
     if kind.kind < dtypes.FLOATING:
@@ -278,14 +280,19 @@ def _frequencies(
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{kind.type_name}'")
     if count < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {count}: [{count}]")
-    numbers = make(n)
+    numbers = _whole_numbers(below, count, kind)
     if isinstance(out, Tensor) and out.numel() == count:
         if not out.ndim and name == "fftfreq":
             raise IndexError("fftfreq(): slice() cannot be applied to a 0-dim tensor.")
         numbers = numbers.reshape(out.shape)
     step = math.nan if not n else 1.0 / (n * d) if d else math.copysign(math.inf, n * d)
-    result = tensor(numbers, dtype=kind, device=device) * step
+    result = new_tensor_of(numbers, device) * step
     return into(out, result, name) if out is not None else result.requires_grad_(requires_grad)
+
+
+@fresh_from_sizes
+def _whole_numbers(below: int, count: int, kind: dtypes.dtype) -> Array:
+    return np.concatenate([np.arange(count - below), np.arange(-below, 0)]).astype(kind.numpy)
 
 
 def fftfreq(
@@ -293,11 +300,7 @@ def fftfreq(
     requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
     """The frequencies of `fft`'s results, for samples `d` apart."""
-
-    def whole(n: int) -> Array:
-        return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-
-    return _frequencies("fftfreq", n, n, d, dtype, device, requires_grad, out, whole)
+    return _frequencies("fftfreq", n, n // 2, n, d, dtype, device, requires_grad, out)
 
 
 def rfftfreq(
@@ -306,9 +309,7 @@ def rfftfreq(
 ) -> Tensor:  # fmt: skip
     """The frequencies of `rfft`'s results, for samples `d` apart."""
     count = int(n / 2) + 1
-    return _frequencies(
-        "rfftfreq", n, count, d, dtype, device, requires_grad, out, lambda n: np.arange(count)
-    )
+    return _frequencies("rfftfreq", n, 0, count, d, dtype, device, requires_grad, out)
 
 
 def _shift(input: Tensor, dim: Any, by: Callable[[int], int]) -> Tensor:

@@ -303,11 +303,15 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r == 0:
         return input.new_empty(0)
     r = plain_integer(r, "combinations", "r")
+    columns = _chosen(len(input), r, with_replacement)
+    return stack([input.index_select(0, wrap_beside(column, input)) for column in columns], 1)
+
+
+@from_sizes
+def _chosen(count: int, r: int, with_replacement: bool) -> tuple[Array, ...]:
+    """For each place in a combination, the indices there."""
     ways = choices_with_repeats if with_replacement else choices
-    places = np.array(list(ways(range(len(input)), r)), np.int64).reshape(-1, r)
-    return stack(
-        [input.index_select(0, wrap_beside(column.copy(), input)) for column in places.T], 1
-    )
+    return tuple(np.array(list(ways(range(count), r)), np.int64).reshape(-1, r).T.copy())
 
 
 # --- Turned and repeated -----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import dtype as dtype_type
-from ..fixed import from_sizes
+from ..fixed import fresh_from_sizes, from_sizes
 from ..tensor import Array, Tensor
 from .creation import new_tensor_of, ones_like
 from .joining import cat
@@ -101,8 +101,13 @@ def _counted(start: Any, end: Any, step: Any, kind: dtype_type) -> Array:
     if kind is dtypes.int64:
         return np.arange(first, last, width)
     if kind.kind == dtypes.INTEGRAL:
-        return (first + np.arange(count) * width).astype(kind.numpy)
-    return (float(start) + np.arange(count, dtype=np.float64) * float(step)).astype(kind.numpy)
+        return _steps(first, count, width, kind)
+    return _steps(float(start), count, float(step), kind)
+
+
+@fresh_from_sizes
+def _steps(start: Any, count: int, step: Any, kind: dtype_type) -> Array:
+    return (start + np.arange(count) * step).astype(kind.numpy)
 
 
 def _filled(out: Any, made: Tensor, name: str) -> Tensor:
@@ -157,7 +162,7 @@ def inclusive_range(
     if last >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
     with np.errstate(invalid="ignore"):  # an infinite step times 0 is NaN
-        numbers = (start + np.arange(last + 1) * step).astype(kind.numpy)
+        numbers = _steps(start, last + 1, step, kind)
     made = new_tensor_of(numbers, place_of(out, device), requires_grad)
     return made if out is None else _filled(out, made, "range")
 
@@ -233,15 +238,20 @@ def logspace(
     if kind.kind == dtypes.INTEGRAL:
         a, b = ([exact_number(v, kind) for v in (a, b)[:steps]] + [0, 0])[:2]
     exponents = _spaced(a, b, steps, kind if kind.kind >= dtypes.FLOATING else dtypes.float64)
+    values = _powers(base, exponents, kind)
+    made = new_tensor_of(values, place_of(out, device), requires_grad)
+    return made if out is None else _filled(out, made, "logspace")
+
+
+@fresh_from_sizes
+def _powers(base: float, exponents: Array, kind: dtype_type) -> Array:
     with np.errstate(all="ignore"):
         powers = exponents.astype(np.result_type(exponents, np.float64))
         if kind.is_complex:
             powers = np.exp(powers * np.log(np.complex128(rounded_number(base, kind))))
         else:
             powers = np.power(base, powers)
-        values = powers.astype(kind.numpy)
-    made = new_tensor_of(values, place_of(out, device), requires_grad)
-    return made if out is None else _filled(out, made, "logspace")
+        return powers.astype(kind.numpy)
 
 
 # --- Triangles and diagonals ---------------------------------------------------------------------
@@ -295,9 +305,7 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
             row = min(row, max(col - offset, 0))
         width = col if name == "triu" else max(min(col, row + offset), 0)  # the columns to search
         offset = max(-row, min(offset, width))
-        found = np.nonzero(keep(np.ones((row, width), bool), offset))
-        places = np.stack(found).astype(kind.numpy)
-        return new_tensor_of(places, device)
+        return new_tensor_of(_kept(keep, row, width, offset, kind), device)
 
     call.__name__, call.__doc__ = name, doc
     indices.__name__ = f"{name}_indices"
@@ -305,6 +313,12 @@ def _triangle(name: str, keep: Callable[..., Array], doc: str) -> Callable[..., 
     function_and_method(call)
     in_place(f"{name}_", call)
     return function(indices)
+
+
+@fresh_from_sizes
+def _kept(keep: Any, row: int, width: int, offset: int, kind: dtype_type) -> Array:
+    found = np.nonzero(keep(np.ones((row, width), bool), offset))
+    return np.stack(found).astype(kind.numpy)
 
 
 tril_indices = _triangle("tril", np.tril, "The lower triangle of matrices; 0 elsewhere.")

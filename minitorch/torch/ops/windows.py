@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..fixed import fresh_from_sizes
 from ..tensor import Array, Tensor
 from .creation import new_tensor_of
 from .promotion import plain_integer
@@ -46,6 +47,11 @@ def _kaiser(beta: float) -> Shape:
 def _window(
     length: int, periodic: bool, kind: dtypes.dtype, shape: Shape, device: Any, requires_grad: bool
 ) -> Tensor:
+    return new_tensor_of(_values(length, periodic, kind, shape), device, requires_grad)
+
+
+@fresh_from_sizes
+def _values(length: int, periodic: bool, kind: dtypes.dtype, shape: Shape) -> Array:
     """A window of a length; a periodic one is a symmetric one of one more element without its last."""
     wide = np.dtype(np.float32) if kind.itemsize == 2 else kind.numpy
     if length <= 1:
@@ -57,7 +63,7 @@ def _window(
     else:
         with np.errstate(all="ignore"):  # parameters may be infinite
             values = shape(np.arange(length, dtype=wide), length if periodic else length - 1)
-    return new_tensor_of(np.asarray(values).astype(kind.numpy), device, requires_grad)
+    return np.asarray(values).astype(kind.numpy)
 
 
 # --- torch.*_window ------------------------------------------------------------------------------
