@@ -119,7 +119,11 @@ def array_over(
 # --- Torch's names for it ----------------------------------------------------------------
 
 
-class UntypedStorage:
+class StorageBase:
+    """What storages of bytes are instances of."""
+
+
+class UntypedStorage(StorageBase):
     """Bytes, as `tensor.untyped_storage()` gives them; writing to them writes to the tensor."""
 
     def __init__(self, size: int = 0) -> None:

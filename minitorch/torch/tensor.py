@@ -88,6 +88,14 @@ class Tensor(HasAttributes):
 
         return make_wrapper(subclass, size, *args, **kwargs)
 
+    @staticmethod
+    def _make_subclass(subclass: Any, data: Tensor, require_grad: bool = False, **_: Any) -> Any:
+        """A leaf of a subclass that has another tensor's memory."""
+        with DisableTorchFunctionSubclass():
+            made = data.detach().requires_grad_(require_grad)
+        made.__class__ = subclass
+        return made
+
     __torch_function__ = of_subclasses(lambda *call: _answer_of_subclass(*call))
 
     # --- What it is ------------------------------------------------------------------

@@ -221,3 +221,146 @@ def test_names_that_are_asked_for():
         with pytest.raises(RuntimeError, match="NVTX"):
             t.cuda.nvtx.mark("here")
         assert t.utils.checkpoint.get_device_states(t.ones(2)) == ([], [])
+
+
+def module_of(t, name):
+    return importlib.import_module(f"{t.__name__}.{name}")
+
+
+def test_contexts_decorate_functions_and_generators():
+    def walk(t):
+        modes = module_of(t, "utils._contextlib")
+        log: list[object] = []
+
+        class Logged(modes._DecoratorContextManager):
+            def __enter__(self):
+                log.append("in")
+
+            def __exit__(self, *_):
+                log.append("out")
+
+        @Logged()
+        def steps(x):
+            try:
+                log.append((yield x))
+                yield x + 1
+            except KeyError:
+                log.append("caught")
+            yield x + 2
+            return x + 3
+
+        @t.no_grad
+        def recorded():
+            while True:
+                yield t.is_grad_enabled()
+
+        one = steps(1)
+        log += [next(one), one.send("sent"), one.throw(KeyError("no"))]
+        with pytest.raises(StopIteration) as stop:
+            next(one)
+        log.append(stop.value.value)
+        two = steps(5)
+        log.append(next(two))
+        two.close()
+        log += [next(recorded()), t.is_grad_enabled()]
+        assert issubclass(t.no_grad, modes._NoParamDecoratorContextManager)
+        log.append(modes.context_decorator(lambda: t.no_grad(), t.is_grad_enabled)())
+        with pytest.raises(RuntimeError, match="Cannot decorate classes"):
+            modes.context_decorator(lambda: None, int)
+        return log
+
+    assert walk(ours) == walk(torch)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_functorch_makes_functions_of_modules():
+    def call(t, functorch):
+        t.manual_seed(0)
+        models = [t.nn.Linear(3, 2) for _ in range(2)]
+        x = t.ones(4, 3)
+        function, params = functorch.make_functional(models[0])
+        assert isinstance(function, functorch.FunctionalModule)
+        grads = functorch.grad(lambda p: function(p, x).square().sum())(params)
+        same, frozen = functorch.make_functional(models[0], disable_autograd_tracking=True)
+        assert not any(p.requires_grad for p in frozen)
+        assert params[0] is not models[0].weight
+        stacked, weights, buffers = functorch.combine_state_for_ensemble(models)
+        both = functorch.vmap(stacked, in_dims=(0, 0, None))(weights, buffers, x)
+        norm = t.nn.BatchNorm1d(3)
+        whole, params, buffers = functorch.make_functional_with_buffers(norm)
+        with pytest.raises(RuntimeError, match="has buffers"):
+            functorch.make_functional(norm)
+        for bad in ([], [norm, models[0]], [norm, t.nn.BatchNorm1d(3).eval()]):
+            with pytest.raises(RuntimeError, match="combine_state_for_ensemble: Expected"):
+                functorch.combine_state_for_ensemble(bad)
+        return *grads, same(frozen, x), both, whole(params, buffers, x + x.cumsum(0)), *buffers
+
+    mine = call(ours, module_of(ours, "functorch"))
+    theirs = call(torch, importlib.import_module("functorch"))
+    for a, b in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+SWAPS = {
+    "parameter": lambda m, v, swap: swap(m, "weight", v),
+    "buffer": lambda m, v, swap: swap(m, "running_mean", v),
+    "attribute": lambda m, v, swap: (setattr(m, "mine", v + 1), swap(m, "mine", v)),
+    "nothing there": lambda m, v, swap: swap(m, "other", v),
+    "no tensor there": lambda m, v, swap: swap(m, "eps", v),
+    "no tensor": lambda m, v, swap: swap(m, "weight", 3),
+    "path": lambda m, v, swap: swap(m, "a.b", v),
+    "no name": lambda m, v, swap: swap(m, "", v),
+    "no module": lambda m, v, swap: swap(3, "a", v),
+}
+
+
+@pytest.mark.parametrize("name", SWAPS)
+def test_tensors_of_modules_are_swapped(name):
+    def call(t):
+        swap = module_of(t, "nn.utils._named_member_accessor").swap_tensor
+        norm = t.nn.BatchNorm1d(2)
+        try:
+            before = SWAPS[name](norm, t.full((2,), 5.0), swap)
+        except (TypeError, KeyError, AttributeError) as error:
+            return type(error), str(error)
+        return str(before), {k: str(v) for k, v in norm.state_dict().items()}
+
+    assert call(ours) == call(torch)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_files_as_tensors(tmp_path, shared):
+    def call(t):
+        file = tmp_path / f"{t.__name__}.bin"
+        np.arange(5, dtype=np.int16).tofile(file)
+        x = t.from_file(str(file), shared, 4, dtype=t.int16)
+        x += 1
+        made = t.from_file(str(tmp_path / "new"), True, 3) if shared else t.ones(1)
+        with pytest.raises(RuntimeError):
+            t.from_file(str(tmp_path / "none"), False, 3)
+        return x.tolist(), np.fromfile(file, np.int16).tolist(), made.shape, str(made.dtype)
+
+    assert call(ours) == call(torch)
+
+
+@pytest.mark.filterwarnings("ignore:.*inline_inbuilt_nn_modules is deprecated")
+def test_classes_and_devices_that_libraries_ask_for():
+    def call(t):
+        class Named(t.Tensor):
+            pass
+
+        x = t.ones(2)
+        made = t.Tensor._make_subclass(Named, x, True)
+        made.data[0] = 3
+        utils, ops = module_of(t, "_utils"), module_of(t, "_ops")
+        with pytest.raises(RuntimeError, match="does not have a corresponding module"):
+            utils._get_device_module("nothing")
+        return (
+            type(made) is Named, made.requires_grad, x.tolist(), isinstance(x.untyped_storage(), t.StorageBase),
+            utils._get_available_device_type(), utils._get_device_module("cuda") is t.cuda,
+            isinstance(t.ops.aten.add.Tensor, ops.OpOverload), isinstance(t.ops.aten.add, ops.OpOverloadPacket),
+            isinstance(t.add, ops.HigherOrderOperator), module_of(t, "_dynamo").config.inline_inbuilt_nn_modules,
+            issubclass(module_of(t, "nn.parameter")._ParameterMeta, type),
+        )  # fmt: skip
+
+    assert call(ours) == call(torch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -227,3 +229,66 @@ def test_tangents_of_a_batch_are_each_their_own() -> None:
         found.append(lib.vmap(along)(tangents).numpy())
         np.testing.assert_allclose(found[-1], np.stack([along(t).numpy() for t in tangents]))
     np.testing.assert_allclose(*found)
+
+
+def test_libraries_replace_how_values_go_in_and_out(monkeypatch):
+    module = importlib.import_module("minitorch.torch._functorch").vmap
+    put_in, take_out = module._create_batched_inputs, module._maybe_remove_batch_dim
+
+    class Pair:
+        def __init__(self, one: Any, other: Any) -> None:
+            self.one, self.other = one, other
+
+    def with_pairs(dims, leaves, level, spec):
+        leaves = [
+            Pair(module._add_batch_dim(x.one, d, level), module._add_batch_dim(x.other, d, level)) if isinstance(x, Pair) else x
+            for x, d in zip(leaves, dims, strict=True)
+        ]  # fmt: skip
+        return put_in([None] * len(dims), leaves, level, spec)
+
+    def of_pairs(name, value, level, size, dim):
+        if not isinstance(value, Pair):
+            return take_out(name, value, level, size, dim)
+        return Pair(*(module._remove_batch_dim(x, level, size, dim) for x in (value.one, value.other)))  # fmt: skip
+
+    monkeypatch.setattr(module, "_batch_size", lambda leaves, dims: leaves[0].one.shape[dims[0]])
+    monkeypatch.setattr(module, "_create_batched_inputs", with_pairs)
+    monkeypatch.setattr(module, "_maybe_remove_batch_dim", of_pairs)
+    x = ours.arange(6.0).reshape(3, 2)
+    made = ours.vmap(lambda pair: Pair(pair.one.sum(), pair.other * 2))(Pair(x, x[:, 0]))
+    assert made.one.tolist() == [1.0, 5.0, 9.0]
+    assert made.other.tolist() == [0.0, 4.0, 8.0]
+
+
+def test_examples_are_known_as_such():
+    def look(module, x, seen):
+        seen += [module.is_batchedtensor(x), module.get_unwrapped(x).tolist()]
+        return x
+
+    seen: list[list[Any]] = [[], []]
+    values = [[1.0, 2.0], [3.0, 4.0]]
+    mine = importlib.import_module("minitorch.torch._C._functorch")
+    theirs = importlib.import_module("torch._C._functorch")
+    ours.vmap(lambda x: look(mine, x, seen[0]))(ours.as_tensor(values))
+    real.vmap(lambda x: look(theirs, x, seen[1]))(real.tensor(values))
+    assert seen[0] == seen[1]
+    assert not mine.is_batchedtensor(ours.ones(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t, x: t.vmap(lambda a: "text")(x),
+        lambda t, x: t.vmap(lambda a: a, out_dims=None)(x),
+        lambda t, x: t.vmap(lambda a: a, out_dims=(0, 0))(x),
+        lambda t, x: t.vmap(partial(t.add, other=1), out_dims=(0, 0))(x),
+    ],
+)
+def test_errors_of_outputs_are_pytorchs(call):
+    texts = []
+    for t in (ours, real):
+        with pytest.raises(ValueError, match="vmap") as caught:
+            call(t, t.ones(2, 3))
+        texts.append(str(caught.value).split(" has structure")[0])
+    assert texts[0] == texts[1]
+    assert ours.vmap(lambda a: (a, "text"), out_dims=(0, None))(ours.ones(2))[1] == "text"

@@ -93,8 +93,8 @@ __all__: list[str] = [
 
 def __getattr__(name: str) -> Any:
     """Switches of Torch's script compiler do nothing: there is none."""
-    if name == "_nn":
-        return import_module(f"{__name__}._nn")
+    if name in ("_nn", "_functorch"):
+        return import_module(f"{__name__}.{name}")
     if name == "_DisableTorchDispatch":
         return import_module("..wrappers", __name__).DisableTorchDispatch
     if name.startswith(("_jit_set_", "_jit_override_")):

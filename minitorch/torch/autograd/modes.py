@@ -23,37 +23,52 @@ class _Mode:
         return self.__class__()
 
     def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        import inspect
-
-        if inspect.isgeneratorfunction(fn):
-
-            @functools.wraps(fn)
-            def generate(*args: Any, **kwargs: Any) -> Any:
-                walk = fn(*args, **kwargs)
-                while True:
-                    with self.clone():
-                        try:
-                            value = next(walk)
-                        except StopIteration as stop:
-                            return stop.value
-                    yield value
-
-            return generate
-
-        @functools.wraps(fn)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with self.clone():
-                return fn(*args, **kwargs)
-
-        return call
+        return within(self.clone, fn)
 
 
-class no_grad(_Mode):  # noqa: N801
-    """Do not record: `with torch.no_grad():` or `@torch.no_grad()`."""
+class _PlainMode(_Mode):
+    """A mode without arguments: its class itself is a decorator, too."""
 
     def __new__(cls, fn: Callable[..., Any] | None = None) -> Any:
         made = object.__new__(cls)
         return made if fn is None else made(fn)
+
+
+def within(context: Callable[[], Any], fn: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose calls each run in a context of their own; a generator's, while it runs."""
+    import inspect
+
+    @functools.wraps(fn)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return fn(*args, **kwargs)
+
+    @functools.wraps(fn)
+    def generate(*args: Any, **kwargs: Any) -> Any:
+        walk = fn(*args, **kwargs)
+        step = functools.partial(next, walk)
+        while True:
+            with context():
+                try:
+                    value = step()
+                except StopIteration as stop:
+                    return stop.value
+            try:
+                sent = yield value
+            except GeneratorExit:
+                with context():
+                    walk.close()
+                raise
+            except BaseException as error:
+                step = functools.partial(walk.throw, error)
+            else:
+                step = functools.partial(walk.send, sent)
+
+    return generate if inspect.isgeneratorfunction(fn) else call
+
+
+class no_grad(_PlainMode):  # noqa: N801
+    """Do not record: `with torch.no_grad():` or `@torch.no_grad()`."""
 
     def __enter__(self) -> None:
         self.before, modes.grad = modes.grad, False
@@ -62,12 +77,8 @@ class no_grad(_Mode):  # noqa: N801
         modes.grad = self.before
 
 
-class enable_grad(_Mode):  # noqa: N801
+class enable_grad(_PlainMode):  # noqa: N801
     """Record again, within `no_grad`."""
-
-    def __new__(cls, fn: Callable[..., Any] | None = None) -> Any:
-        made = object.__new__(cls)
-        return made if fn is None else made(fn)
 
     def __enter__(self) -> None:
         self.before, modes.grad = modes.grad, not modes.inference

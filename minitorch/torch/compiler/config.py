@@ -22,6 +22,9 @@ disable: bool = False
 suppress_errors: bool = False
 """Whether a function that stays eager does so without a warning."""
 
+inline_inbuilt_nn_modules: bool = True
+"""Whether modules are traced into, as they are here always."""
+
 verbose: bool = False
 automatic_dynamic_shapes: bool = True
 assume_static_by_default: bool = True

@@ -66,18 +66,21 @@ def stack_module_state(
     models: Sequence[Module],
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """The parameters and the buffers of several modules of one class, each stacked."""
-    if not models:
-        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
-    if len({model.training for model in models}) > 1:
-        raise RuntimeError(
-            "stack_module_state: Expected all models to have the same training/eval mode."
-        )
-    if len({type(model) for model in models}) > 1:
-        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    check_alike("stack_module_state", models)
     return (
         _stacked([dict(model.named_parameters()) for model in models]),
         _stacked([dict(model.named_buffers()) for model in models]),
     )
+
+
+def check_alike(name: str, models: Sequence[Module]) -> None:
+    """RuntimeError unless there are modules, of one class and in one mode."""
+    if not models:
+        raise RuntimeError(f"{name}: Expected at least one model, got 0.")
+    if len({model.training for model in models}) > 1:
+        raise RuntimeError(f"{name}: Expected all models to have the same training/eval mode.")
+    if len({type(model) for model in models}) > 1:
+        raise RuntimeError(f"{name}: Expected all models to be of the same class.")
 
 
 def _stacked(dicts: list[dict[str, Any]]) -> dict[str, Tensor]:

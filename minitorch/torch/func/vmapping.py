@@ -9,6 +9,7 @@ and its history counts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,16 +50,7 @@ def vmap(
         )
 
     def batched(*args: Any, **kwargs: Any) -> Any:
-        leaves, spec = tree_flatten(args)
-        dims = _broadcast_to_and_flatten(in_dims, spec) if args else []
-        if dims is None and isinstance(in_dims, list):
-            dims = _broadcast_to_and_flatten(tuple(in_dims), spec)
-        if dims is None:
-            raise ValueError(
-                f"vmap(..., in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure "
-                f"of inputs. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
-            )
-        size = _batch_size(leaves, dims)
+        size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
         if chunk_size is not None and size > chunk_size:
             return _in_chunks(batched_once, leaves, dims, spec, size, chunk_size, out_dims, kwargs)
         return batched_once(leaves, dims, spec, size, kwargs)
@@ -66,19 +58,16 @@ def vmap(
     def batched_once(leaves: Any, dims: Any, spec: Any, size: int, kwargs: Any) -> Any:
         register()
         level = Level(size, randomness, len(active))
-        given = [
-            x if d is None else BATCH(x, dim=d % x.ndim, level=level)
-            for x, d in zip(leaves, dims, strict=True)
-        ]
+        given = _create_batched_inputs(dims, leaves, level, spec)
         batching = _Batching(level)
         batching.install()
         active.append(level)
         try:
-            output = func(*tree_unflatten(given, spec), **kwargs)
+            output = func(*given, **kwargs)
         finally:
             active.pop()
             batching.remove()
-        return _results(output, out_dims, level)
+        return _unwrap_batched(output, out_dims, level, size, func)
 
     return batched
 
@@ -100,6 +89,80 @@ def _in_chunks(
         c[0] if d is None else cat(list(c), d) for c, d in zip(columns, places or [], strict=True)
     ]
     return tree_unflatten(joined, out_spec)
+
+
+# --- In and out: by Torch's names, which libraries replace in this module to batch what is no tensor ------------
+
+
+def _process_batched_inputs(in_dims: Any, args: Any, func: Any) -> tuple[int, Any, list[Any], Any]:
+    """How many examples there are, and the leaves of arguments with the dimension of the batch in each."""
+    leaves, spec = tree_flatten(args)
+    dims = _broadcast_to_and_flatten(in_dims, spec) if args else []
+    if dims is None and isinstance(in_dims, list):
+        dims = _broadcast_to_and_flatten(tuple(in_dims), spec)
+    if dims is None:
+        raise ValueError(
+            f"vmap({_get_name(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure "
+            f"of inputs. in_dims has structure {tree_flatten(in_dims)[1]} but inputs has structure {spec}."
+        )
+    return _batch_size(leaves, dims), dims, leaves, spec
+
+
+def _create_batched_inputs(flat_in_dims: Any, flat_args: Any, vmap_level: Level, args_spec: Any) -> Any:  # fmt: skip
+    """The arguments of one example."""
+    pairs = zip(flat_in_dims, flat_args, strict=True)
+    given = [x if d is None else _add_batch_dim(x, d, vmap_level) for d, x in pairs]
+    return tree_unflatten(given, args_spec)
+
+
+def _unwrap_batched(
+    batched_outputs: Any, out_dims: Any, vmap_level: Level, batch_size: int, func: Any
+) -> Any:
+    """The output of a function of batches, with the batch where it is asked for."""
+    leaves, spec = tree_flatten(batched_outputs)
+    dims = _broadcast_to_and_flatten(out_dims, spec)
+    name = _get_name(func)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {spec}."
+        )
+    pairs = zip(leaves, dims, strict=True)
+    made = [_maybe_remove_batch_dim(name, x, vmap_level, batch_size, d) for x, d in pairs]
+    return tree_unflatten(made, spec)
+
+
+def _add_batch_dim(tensor: Tensor, dim: int, level: Level) -> Tensor:
+    """One example of a tensor."""
+    return BATCH(tensor, dim=dim % tensor.ndim, level=level)
+
+
+def _remove_batch_dim(tensor: Tensor, level: Level, batch_size: int, dim: int) -> Tensor:
+    """All examples of a tensor."""
+    return UNBATCH(tensor, dim=wrap_dim(dim, tensor.ndim + 1), level=level)
+
+
+def _maybe_remove_batch_dim(
+    name: str, batched_output: Any, vmap_level: Level, batch_size: int, out_dim: int | None
+) -> Any:
+    """All examples of an output; one that is the same for all, where there is no dimension for them."""
+    if out_dim is None:
+        if _is_batched(batched_output, vmap_level):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")  # fmt: skip
+        return batched_output
+    if not isinstance(batched_output, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. "
+            "Did you mean to set out_dims= to None for output?"
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+
+
+def _get_name(func: Any) -> str:
+    """The name of a function in errors."""
+    if isinstance(func, partial):
+        return f"functools.partial({_get_name(func.func)}, ...)"
+    return getattr(func, "__name__", None) or repr(func)
 
 
 def _batch_size(leaves: list[Any], dims: list[Any]) -> int:
@@ -227,26 +290,3 @@ SUM = Op(
     {"input": lambda g, level: EXPAND(g, level=level)},
     crosses=True,
 )
-
-
-def _results(output: Any, out_dims: Any, level: Level) -> Any:
-    """The output of a function of batches, with the batch where it is asked for."""
-    leaves, spec = tree_flatten(output)
-    dims = _broadcast_to_and_flatten(out_dims, spec)
-    if dims is None:
-        raise ValueError(
-            f"vmap(..., out_dims={out_dims}): out_dims is not compatible with the structure of outputs."
-        )
-    made = []
-    for value, dim in zip(leaves, dims, strict=True):
-        if not isinstance(value, Tensor):
-            raise ValueError(
-                f"vmap: `func` must only return Tensors, got type {type(value)} as a return."
-            )
-        if dim is None:
-            if _is_batched(value, level):
-                raise ValueError("vmap: `func` can not return a BatchedTensor when out_dim is None")
-            made.append(value)
-            continue
-        made.append(UNBATCH(value, dim=wrap_dim(dim, value.ndim + 1), level=level))
-    return tree_unflatten(made, spec)

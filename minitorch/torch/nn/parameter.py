@@ -11,6 +11,9 @@ from ..ops.conversion import destination
 from ..overriding import disabled
 from ..tensor import Size, Tensor, counter_of
 
+_ParameterMeta = type(Tensor)
+"""The class of `Parameter`, for classes that derive from it."""
+
 
 def _over(cls: type[Any], data: Tensor) -> Any:
     """A leaf of a class that shares another tensor's memory."""

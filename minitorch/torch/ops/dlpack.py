@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes
 from ..backends.interface import backend_for, resolve
+from ..storage import UntypedStorage, array_over
 from ..tensor import Array, Tensor, tracks, wrap
 from .creation import new_tensor_of
 from .surface import function, method, only_method
@@ -146,6 +147,17 @@ def _capsule_of(lender: Any) -> Any:
         return lender.__dlpack__(max_version=(1, 0))
     except TypeError:  # from before there were versions
         return lender.__dlpack__()
+
+
+@function
+def from_file(
+    filename: str, shared: bool | None = None, size: int = 0, *, dtype: Any = None, layout: Any = None, device: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
+    """The first `size` elements of a file as a tensor; what is written there reaches it where `shared`."""
+    kind = dtypes.get_default_dtype() if dtype is None else dtype
+    memory = UntypedStorage.from_file(filename, bool(shared), size * kind.itemsize)._memory
+    return new_tensor_of(array_over(memory, kind.numpy, 0, (size,), (1,)), None)
 
 
 @function
