@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from reprlib import repr as brief
 from typing import Any
 
 STANDARD_KINDS = frozenset({"cpu", "cuda", "meta", "mps", "xpu"})
@@ -10,6 +12,8 @@ STANDARD_KINDS = frozenset({"cpu", "cuda", "meta", "mps", "xpu"})
 
 KINDS = set(STANDARD_KINDS)
 """Those, and the kinds that were registered."""
+
+_INDEX = re.compile("0|[1-9][0-9]{0,9}")
 
 
 class device:  # noqa: N801
@@ -31,14 +35,14 @@ class device:  # noqa: N801
             )
         if ":" in name:
             name, _, number = name.partition(":")
-            if not number.isdigit() or index is not None:
-                raise RuntimeError(f"Invalid device string: '{name}:{number}'")
+            if not _INDEX.fullmatch(number) or index is not None:
+                raise RuntimeError(f"Invalid device string: {brief(f'{name}:{number}')}")
             index = int(number)
         if index is not None and index < 0:
             raise RuntimeError("Device index must not be negative")
         if name not in KINDS:
             raise RuntimeError(
-                f"Expected one of {', '.join(sorted(KINDS))} device type at start of device string: {name}"
+                f"Expected one of {', '.join(sorted(KINDS))} device type at start of device string: {brief(name)[1:-1]}"
             )
         self.type: str = name
         self.index: int | None = index

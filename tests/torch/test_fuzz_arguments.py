@@ -255,6 +255,7 @@ FINDINGS = [
     row("nn.functional.multilabel_soft_margin_loss", real.ones(2, 3), 1),
     # Numbers as arguments
     row("as_tensor", 1, None),
+    *[row("ones", 2, device=f"{kind}:{number}") for kind in ("cpu", "cuda") for number in ("00", "01", "\u00b2", "\u0663", "9" * 20, "9" * 5000, "-1", "1 ")],
     *[row("unravel_index", T([1, 2]), shape) for shape in (b"ab", range(2, 4), "ab")],
     row("unravel_index", T([1.0]), (2, 2)),
     row("cdist", real.ones(2, 3), real.ones(2, 3), p="nuc", compute_mode=2),

@@ -329,6 +329,11 @@ def test_cifar(tmp_path, capsys):
     with pytest.raises(ValueError, match=r"test_batch: .*Unsupported global"):
         datasets.CIFAR10(tmp_path, train=False)
     assert capsys.readouterr().out == ""
+    for name in (b"cuda:\x0099", b"cuda:00", b"9" * 5000):
+        device = b"ctorch\ndevice\n(X" + len(name).to_bytes(4, "little") + name + b"tR."
+        (folder / "test_batch").write_bytes(b"\x80\x02" + device)
+        with pytest.raises(ValueError, match=r"test_batch: .*device string.{,99}$"):
+            datasets.CIFAR10(tmp_path, train=False)
 
 
 def test_fake_data_and_folders(tmp_path):

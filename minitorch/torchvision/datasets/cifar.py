@@ -149,7 +149,7 @@ def _read(path: Path) -> dict[Any, Any]:
     try:
         machine = SafeUnpickler(path.read_bytes(), _no_storage, names=_NAMES)
         found = machine.load()
-    except UnpicklingError as error:
+    except (UnpicklingError, RuntimeError) as error:  # the latter of Torch's objects in it
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(found, dict):
         raise ValueError(f"{path}: there is no dict in it")
