@@ -256,6 +256,8 @@ class Tensor(HasAttributes):
         array = self._array
         if sys.getrefcount(array) > 3 + self._lent:  # the tensor's, the one here, the argument
             return False
+        if type(array) is not np.ndarray and not backend_of(array).is_alone(array):
+            return False
         base = array.base
         if base is None:
             return True

@@ -24,9 +24,9 @@ ON_CPU = {
 NAMING_THE_CPU = {
     "test_libraries_of_operations", "test_map_location", "test_safe_open", "test_a_model_computes_the_same_in_the_other_library",
     "test_devices_are_contexts", "test_what_pytorch_can_override_can_be_here", "test_a_sparse_product_is_the_dense_one",
-    "test_modules_without_memory", "test_autocast_reaches_functions_held_anywhere_and_replaces_nothing",
+    "test_rows_are_added_in_order", "test_modules_without_memory", "test_autocast_reaches_functions_held_anywhere_and_replaces_nothing",
 }  # fmt: skip
-"""Tests that make tensors on the CPU by name, or look at what this file replaces."""
+"""Tests that make tensors on the CPU by name, look at what this file replaces, or at the order in which the CPU adds."""
 
 OWN = {"test_cuda", "test_cuda_graphs", "test_cuda_places", "test_cuda_training", "test_examples"}
 """Files that choose their devices."""

