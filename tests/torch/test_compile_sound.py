@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 import minitorch.torch as torch
 from minitorch.torch.compiler import watching
 from minitorch.torch.compiler.compiled import Compiled
+from minitorch.torch.compiler.versions import NUMBERED, Versions
 
 from .compile_cases import (
     arguments,
@@ -88,4 +90,45 @@ def test_dictionaries_without_versions(name: str, monkeypatch: pytest.MonkeyPatc
 def test_there_are_cases_in_all_files() -> None:
     """None was left out, and there are as many ways as were asked for."""
     assert {case.__module__ for case, _, _ in CASES.values()} == {f.__name__ for f in FILES}
-    assert len(CASES) >= 356
+    assert len(CASES) >= 363
+
+
+class Holder:
+    """Has attributes that an instance may keep without a dictionary."""
+
+    def __init__(self) -> None:
+        self.value = 1.0
+
+
+def write_directly(holder: Any, i: int) -> None:
+    vars(holder)["value"] = float(i)
+
+
+def come_and_go(holder: Any, i: int) -> None:
+    holder.passing = i
+    del holder.passing
+
+
+CHANGES = {
+    "an attribute": lambda holder, i: setattr(holder, "value", float(i)),
+    "a new attribute": lambda holder, i: setattr(holder, f"value_{i}", i),
+    "an item": write_directly,
+    "several": lambda holder, i: vars(holder).update(value=float(i)),
+    "a moment": come_and_go,
+}
+
+
+@pytest.mark.skipif(not NUMBERED, reason="this Python numbers no versions that can be trusted")
+@pytest.mark.parametrize(
+    "make", [Holder, SimpleNamespace, lambda: ModuleType("made"), lambda: lambda: 0]
+)
+@pytest.mark.parametrize("what", CHANGES)
+def test_versions_tell_of_every_change(make: Any, what: str) -> None:
+    """Also once the interpreter has specialized the code that writes."""
+    for _ in range(50):
+        holder = make()
+        versions = Versions([vars(holder)])
+        for i in range(4):
+            versions.known = versions.now()
+            CHANGES[what](holder, i)
+            assert versions.changed(versions.now()) == [0]

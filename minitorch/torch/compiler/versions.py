@@ -1,8 +1,8 @@
-"""Which dictionaries have changed: CPython 3.11 numbers the versions of each.
+"""Which dictionaries have changed: CPython 3.11 and 3.12 number the versions of each.
 
 Every change gives a dictionary a number that none ever had (PEP 509), so one that has its old number is as it was. Python does not show
 these numbers; all of them are read from memory in one go, which takes less time than looking into one dictionary.
-Python 3.12 calls them deprecated and 3.14 has none, and there dictionaries are looked into.
+In Python 3.13 attributes of an object may change without a new number, and 3.14 has none: there dictionaries are looked into.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Versions:
 
 def _has_versions() -> bool:
     """Whether this Python numbers versions where we read them."""
-    if sys.implementation.name != "cpython" or sys.version_info[:2] != (3, 11):
+    if sys.implementation.name != "cpython" or sys.version_info[:2] not in ((3, 11), (3, 12)):
         return False
     thing = SimpleNamespace(value=1)
     dicts: list[dict[Any, Any]] = [{"old": 1} for _ in range(7)] + [vars(thing), OrderedDict(), {}]
