@@ -83,6 +83,24 @@ def _of_list(fn: Callable[..., Any]) -> Callable[..., Any]:
     return lambda tensors: fn(*tensors)
 
 
+def _stft(input: Tensor, n_fft: int, hop: Any = None, win: Any = None, window: Any = None, *rest: Any, **named: Any) -> Tensor:  # fmt: skip
+    """`stft`: of a signal as it is, unless whether it is centred, and how it is padded, follow the window."""
+    centred = rest if len(rest) > 1 and isinstance(rest[1], str) else (False, "reflect", *rest[:3])
+    return FUNCTIONS["stft"](input, n_fft, hop, win, window, *centred, **named)
+
+
+def _embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, by_frequency: bool = False, mode: int = 0, sparse: bool = False,
+    weights: Any = None, last_offset: bool = False, padding: int | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The bags, and None for three tensors that only PyTorch's backward needs."""
+    how = ("sum", "mean", "max")[mode]
+    bags = functional.embedding_bag(
+        indices, weight, offsets, None, 2.0, by_frequency, how, sparse, weights, last_offset, padding
+    )  # fmt: skip
+    return bags, None, None, None
+
+
 def _normalized(name: str) -> Callable[..., Tensor]:
     return lambda input, dim, dtype=None: FUNCTIONS[name](input, dim, dtype=dtype_of(dtype))
 
@@ -162,6 +180,11 @@ FORMS: dict[str, Callable[..., Any]] = {
     **{n: partial(getattr(functional, n), return_indices=True) for n in ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")},
     **{n: _fractional(getattr(functional, n)) for n in ("fractional_max_pool2d", "fractional_max_pool3d")},
     **{n: _of_list(FUNCTIONS[n]) for n in ("broadcast_tensors", "cartesian_prod", "block_diag")},
+    "tensordot": lambda a, b, dims_a, dims_b: FUNCTIONS["tensordot"](a, b, (dims_a, dims_b)),
+    "_unique2": lambda input, sorted=True, *_: FUNCTIONS["unique"](input, sorted, True, True),
+    "stft": _stft,
+    "embedding_bag": _embedding_bag,
+    "numpy_T": lambda input: input.T,
     "unfold": lambda input, *window: input.unfold(*window),
     **{f"{n}_": partial(getattr(functional, n), inplace=True) for n in ("mish", "silu", "hardswish", "hardsigmoid")},
     **{f"{k}_pad{n}d": partial(functional.pad, mode=mode) for k, mode in (("reflection", "reflect"), ("replication", "replicate")) for n in (1, 2, 3)},

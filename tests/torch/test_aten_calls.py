@@ -95,6 +95,8 @@ _upsample_nearest_exact2d(x, [3, 4]) | _upsample_bilinear2d_aa(x, [3, 4], False)
 fractional_max_pool2d(x, [2, 2], [3, 3], p[:, :, 0, :2].contiguous()) | add_(x.clone(), x, alpha=2) | div_(x.clone(), x + 9, rounding_mode="floor")
 zeros_like(r, pin_memory=False) | full_like(r, 2, pin_memory=False) | scalar_tensor(3, layout=t.strided) | _to_copy(r, layout=t.strided, dtype=t.int64)
 broadcast_tensors([r, r[:1]]) | cartesian_prod([i, i]) | block_diag([r, r]) | einsum("ij,kj", [r, r]) | meshgrid([i, i], indexing="ij")
+tensordot(r, r, [0], [0]) | _unique2(i, True, True, True) | stft(f, 8, 4, 8, None, False, True, True) | numpy_T(r)
+stft(f, 8, 4, 8, None, True, "reflect", False, True, True) | embedding_bag(r, i - i, t.tensor([0, 1]), False, 1)[0]
 replication_pad1d(x[0], [1, 1]) | im2col(x, [2, 2], [1, 1], [0, 0], [1, 1]) | silu_(x.clone()) | mish_(x.clone())
 """.replace("\n", " | ").split(" | ")[1:-1]  # fmt: skip
 
@@ -105,7 +107,7 @@ def test_operations_take_torchs_arguments(call):
         x = ((t.arange(216) * 7 % 11 - 5) / 4.0).reshape(2, 3, 6, 6)
         values = {
             "x": x, "y": x.flip(0), "p": x.sigmoid(), "r": x[:, :, 0, 0], "w": x[:, :, :2, :3].transpose(0, 1)[:, :2].repeat(1, 2, 1, 1)[:, :3],
-            "i": t.tensor([0, 2]), "k": t.tensor([[0, 2, -1], [1, -1, 0]]), "k2": (t.arange(72) % 3).reshape(2, 6, 6), "t": t,
+            "i": t.tensor([0, 2]), "k": t.tensor([[0, 2, -1], [1, -1, 0]]), "k2": (t.arange(72) % 3).reshape(2, 6, 6), "f": x.reshape(-1), "t": t,
         }  # fmt: skip
         return eval(f"op.{call}", {"op": t.ops.aten, **values})
 
