@@ -1,7 +1,7 @@
 """Torch's tests on another device: `pytest -m cuda tests/torch`, or `MINITORCH_TEST_DEVICE=cuda` for any of them.
 
 New tensors and modules are then made on that device, PyTorch's stay on the CPU. Random numbers are the CPU's, moved there, so that they
-can be compared (test_cuda.py has those of the GPU), `numpy()` copies to the CPU first, and texts do not say where a tensor is. Tests of what
+can be compared (test_cuda.py has those of the GPU), `numpy()` and `from_numpy()` copy, and texts do not say where a tensor is. Tests of what
 has no device are left out.
 """
 
@@ -15,7 +15,7 @@ import pytest
 
 ON_CPU = {
     "test_compile", "test_compile_sound", "test_compiled_programs", "test_counting", "test_coverage", "test_cpu_conv", "test_cpu_kernels",
-    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_distributed", "test_distributed_compiled", "test_dlpack", "test_layouts", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
+    "test_cuda_flash", "test_cuda_kernels", "test_cuda_source", "test_data", "test_quantization", "test_distributed", "test_distributed_compiled", "test_dlpack", "test_layouts", "test_seam", "test_distributed_shards", "test_fuzz", "test_library_names",
     "test_machines", "test_multiprocessing", "test_names", "test_native", "test_new_operation", "test_numpy_warnings", "test_runner", "test_scalars",
     "test_threads", "test_torchvision", "test_transformer_floors", "test_without_compiler", "test_wrong_calls",
 }  # fmt: skip
@@ -72,6 +72,8 @@ def on_device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     tensor: Any = torch.Tensor
     to_numpy: Any = vars(tensor)["numpy"]
     draw_on_the_cpu(monkeypatch)
+    shared = torch.from_numpy
+    monkeypatch.setattr(torch, "from_numpy", lambda array: shared(array).to(where))
     monkeypatch.setattr(tensor, "numpy", lambda self, *, force=False: to_numpy(self.cpu(), force=force))  # fmt: skip
     shown = conversion.tensor_text
 

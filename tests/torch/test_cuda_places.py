@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import pickle
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import minitorch.torch as torch
 from minitorch.torch import safetensors
+from minitorch.torch.fx.experimental.proxy_tensor import make_fx
 
 nn = torch.nn
 
@@ -245,3 +246,34 @@ def test_indices_that_do_not_broadcast_are_an_index_error():
     x = torch.zeros(2, 3, device="cuda")
     with pytest.raises(IndexError, match="could not be broadcast"):
         x[torch.asarray([0, 1]).cuda(), torch.asarray([0, 1, 2]).cuda()] = 1.0
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct from a tensor")
+def test_tensors_are_made_of_those_of_a_gpu():
+    x, lib = torch.arange(2.0, device="cuda"), cast("Any", torch)
+    for made in (lib.tensor(x), x.new_tensor(x), torch.asarray(x, copy=True)):
+        assert (made.is_cuda, made.tolist(), made.data_ptr() != x.data_ptr()) == (
+            True,
+            [0, 1],
+            True,
+        )
+    for made in (lib.tensor(x, device="cpu"), torch.asarray(x, device="cpu", copy=True), torch.ones(1).new_tensor(x)):  # fmt: skip
+        assert (made.device.type, made.tolist()) == ("cpu", [0, 1])
+    assert lib.tensor(x, dtype=torch.int64).is_cuda
+    assert lib.tensor([x[1], [2.0, x[0]][1]]).tolist() == [1, 0]
+
+
+def test_graphs_and_files_of_networks_on_a_gpu_are_made():
+    z, at = torch.randn(2, 3, 4).cuda(), torch.asarray([1, 0]).cuda()
+    graph = make_fx(lambda z: z[:, at] * 2)(z)
+    assert graph(z).equal(z[:, at] * 2)
+    pytest.importorskip("onnx")
+    layer, x = nn.LSTM(4, 2).cuda(), torch.randn(3, 1, 4).cuda()
+    program = torch.onnx.export(layer, (x,))
+    assert program is not None
+
+
+def test_sparse_sizes_are_found_on_a_gpu():
+    places, values = torch.asarray([[0, 1], [2, 0]]).cuda(), torch.ones(2).cuda()
+    made = torch.sparse_coo_tensor(places, values)
+    assert (made.shape, made.to_dense().is_cuda) == ((2, 3), True)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.interface import from_numpy, resolve
+from ..backends.interface import ARRAYS, from_numpy, resolve
 from ..compiler.comparing import owner
 from ..compiler.reading import Reading
 from ..interpreters import Composite, Interpreter
@@ -135,7 +135,7 @@ class Recorder(Interpreter):
 
     def _add_indexing(self, input: Tensor, key: tuple[Any, ...], result: Tensor) -> None:
         """An index as the steps it is made of: numbers and slices first, tensors last."""
-        at = [slice(None) if isinstance(part, (np.ndarray, Tensor)) else part for part in key]
+        at = [slice(None) if _is_array(part) else part for part in key]
         node: Any = self.argument(input)
         value = input
         for name, args in key_steps(input.ndim, tuple(at)):
@@ -143,12 +143,12 @@ class Recorder(Interpreter):
             node = self._note(
                 self.graph.create_node("call_function", overload(name), (node, *args)), value
             )
-        if any(isinstance(part, (np.ndarray, Tensor)) for part in key):
+        if any(_is_array(part) for part in key):
             indices: list[Any] = []
             for part in key:
                 if part is Ellipsis:
                     indices += [None] * (input.ndim - sum(p is not None and p is not Ellipsis for p in key))  # fmt: skip
-                elif isinstance(part, (np.ndarray, Tensor)):
+                elif _is_array(part):
                     indices.append(part)
                 elif part is None or isinstance(part, slice):
                     indices.append(None)
@@ -168,7 +168,7 @@ class Recorder(Interpreter):
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             return self.node_of(value)
-        if isinstance(value, np.ndarray):
+        if type(value) in ARRAYS:
             known = self._arrays.get(id(value))
             return self._constant(wrap(value), "_tensor_constant") if known is None else self._node(known)  # fmt: skip
         if isinstance(value, np.generic):
@@ -225,6 +225,11 @@ class Recorder(Interpreter):
         self._arrays[id(tensor._array)] = node
         self._kept.append((tensor, tensor._array))
         return node
+
+
+def _is_array(part: Any) -> bool:
+    """Whether a part of an index is an array of any device, or a tensor."""
+    return type(part) in ARRAYS or isinstance(part, Tensor)
 
 
 def shown(tensor: Tensor) -> Tensor:

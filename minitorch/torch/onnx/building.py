@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import ARRAYS, as_numpy
 from ..dtypes import dtype, int64
 from ..fx.node import Node
 from ..tensor import Tensor
@@ -103,7 +104,8 @@ class Builder:
 
     def constant(self, value: Any, kind: dtype = int64) -> str:
         """A constant, by its name; equal ones are one."""
-        array = np.asarray(value, dtype=kind.numpy)
+        given = as_numpy(value) if type(value) in ARRAYS else value
+        array = np.asarray(given, dtype=kind.numpy)
         key = kind.name, array.shape, array.tobytes()
         if key not in self._constants:
             made = self._constants[key] = self.name("constant")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.interface import ARRAYS
 from ..dtypes import from_numpy_dtype
 from ..environment import contiguous_format
 from ..tensor import Tensor, wrap
@@ -135,7 +136,7 @@ def _split(input: Any, sizes: Sequence[int], dim: int) -> Call:
 
 
 def _index(input: Any, key: tuple[Any, ...]) -> Call | None:
-    parts = [wrap(part) if isinstance(part, np.ndarray) else part for part in key]
+    parts = [wrap(part) if type(part) in ARRAYS else part for part in key]
     if not all(part == slice(None) if isinstance(part, slice) else isinstance(part, Tensor) for part in parts):  # fmt: skip
         return None
     while isinstance(parts[-1], slice):

@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..backends.interface import backend_for, from_numpy, others, resolve, strided
+from ..backends.interface import (
+    as_numpy,
+    backend_for,
+    backend_of,
+    from_numpy,
+    move,
+    others,
+    resolve,
+    strided,
+)
 from ..device import CPU, chosen, where_new
 from ..dtypes import dtype as dtype_type
 from ..environment import preserve_format
@@ -100,7 +109,12 @@ def made_by(op: Op, params: dict[str, Any], device: Any, requires_grad: bool) ->
 
 
 def new_tensor_of(array: Array, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A leaf that shares an array's memory on the CPU, or has a copy of it on another device."""
+    """A leaf that shares an array's memory, or has a copy of it on another device."""
+    if type(array) is not np.ndarray:  # it stays where it is unless a device is named
+        where = backend_of(array).device_of(array)
+        if device is not None and resolve(device) != where:
+            array = move(array, resolve(device))
+        device = CPU
     return made_by(LIFT, {"data": array}, device, requires_grad)
 
 
@@ -124,7 +138,7 @@ def array_of(data: Any, dtype: dtype_type | None, copy: bool | None = True) -> A
         return _from_python(data, dtype)
     if dtype is not None and array.dtype != dtype.numpy:
         return without_errors(array.astype, dtype.numpy)
-    return np.array(array, order="C") if copy else array
+    return array.copy("C") if copy else array
 
 
 def _from_python(data: Any, dtype: dtype_type | None) -> Array:
@@ -190,7 +204,7 @@ def _plain(data: Any) -> Any:
         raise TypeError("must be real number, not NoneType")
     if isinstance(data, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
-    return data._array if isinstance(data, Tensor) else data
+    return as_numpy(data._array) if isinstance(data, Tensor) else data
 
 
 def _is_nested(data: Any) -> bool:

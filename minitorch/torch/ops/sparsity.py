@@ -67,7 +67,7 @@ def _checked_size(places: Array, content: Tensor, size: Any) -> tuple[int, ...]:
             raise RuntimeError(f"found negative index {row.min()} for dim {d}")
     dense = content._array.shape[1:]
     if size is None:
-        return (*(int(row.max(initial=-1)) + 1 for row in places), *dense)
+        return (*(int(row.max()) + 1 if row.size else 0 for row in places), *dense)
     if len(size) != len(places) + len(dense) or tuple(size[len(places) :]) != dense:
         raise RuntimeError(
             f"number of dimensions must be sparse_dim ({len(places)}) + dense_dim ({len(dense)}), with values of "

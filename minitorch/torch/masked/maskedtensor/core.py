@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import dtypes, environment
 from ...autograd.function import Function
+from ...backends.interface import as_numpy
 from ...size import Size
 from ...tensor import Tensor
 
@@ -235,7 +236,7 @@ def sparse_of(indices: Tensor, values: Tensor, size: Any, layout: Any) -> Any:
     """A sparse tensor of coordinates in order."""
     from ...sparse.coo import SparseTensor
 
-    made = SparseTensor(np.asarray(indices._array), values, size, is_sorted=True)
+    made = SparseTensor(as_numpy(indices._array), values, size, is_sorted=True)
     return made.to_sparse(layout=layout)
 
 
