@@ -136,7 +136,7 @@ globals().update(_checked_functions("torch", globals()), **_CHECKS, **_FOREACH)
 _check_methods()
 
 _LATER = frozenset(
-    ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_inductor", "_ops", "_tensor", "_tensor_str", "_utils", "ao", "distributed", "distributions", "export", "func",
+    ("_C", "__config__", "__future__", "_dynamo", "_functorch", "_guards", "_inductor", "_ops", "_tensor", "_tensor_str", "_utils", "ao", "distributed", "distributions", "export", "func",
      "functional", "futures", "fx", "hub", "jit", "library", "masked", "nested", "onnx", "optim", "overrides", "profiler", "quantization", "quasirandom", "return_types", "signal", "sparse", "testing",
      "torch_version", "types", "xpu")
 )  # fmt: skip

@@ -89,6 +89,16 @@ def test_numbers_from_sizes_are_part_of_graphs_and_of_tapes(name):
             given.zero_()
 
 
+def test_ranges_of_any_type_follow_sizes_that_change():
+    class Adds(ours.nn.Module):
+        def forward(self, x):
+            return x + ours.arange(x.shape[0], dtype=ours.float16)
+
+    shapes = {"x": {0: ours.export.Dim("n")}}
+    program = ours.export.export(Adds(), (ours.ones(3),), dynamic_shapes=shapes)
+    assert program.module()(ours.ones(5)).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
 def test_what_reads_values_is_named():
     def decides(x):
         return x * 2 if x.sum() > 0 else x

@@ -158,7 +158,7 @@ def inclusive_range(
     if not step or step != step:
         raise RuntimeError("step must be nonzero")
     whole = isinstance(step, int)
-    last = (end - start) // step if whole else math.floor((end - start) / step)
+    last = (end - start) // step if whole else math.floor((end - start) / step + 1) - 1
     if last >= 2**59:
         raise RuntimeError(f"Storage size calculation overflowed with sizes=[{last + 1}]")
     with np.errstate(invalid="ignore"):  # an infinite step times 0 is NaN

@@ -145,10 +145,12 @@ def tensordict():
 
 def torchrl():
     from tensordict import TensorDict
+    from torchrl import logger
     from torchrl.data import LazyTensorStorage, ReplayBuffer
     from torchrl.modules import MLP, TanhNormal
     from torchrl.objectives.value.functional import generalized_advantage_estimate
 
+    logger.setLevel("WARNING")  # it prints the time of day
     torch.manual_seed(0)
     net = MLP(in_features=4, out_features=2, num_cells=[8])
     done = torch.zeros(5, 1, dtype=torch.bool)
