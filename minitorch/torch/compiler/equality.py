@@ -66,7 +66,5 @@ def alike(a: Any, b: Any) -> bool:
         return same(a, b)
     try:
         return bool(a == b)
-    except (
-        Exception
-    ):  # a program's object may raise whatever it likes: tapes that differ stay apart
+    except Exception:  # an object may raise whatever it likes: tapes that differ stay apart
         return False
