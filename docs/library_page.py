@@ -30,6 +30,7 @@ def render() -> str:
         f"Of {len(rows)} libraries, as they are on PyPI, {len(same)} print PyTorch's numbers here: small programs "
         "(`tests/libraries`) train a model or two with each, by `minitorch run` in an environment without PyTorch, and "
         "again with PyTorch 2.13. All words that they print must be equal, and all numbers to 2e-4.",
+        "A row is the last run of its program; they were not all run on one day ([results](results/libraries.txt) has dates and commits).",
         f"This page is written by `{COMMAND}`.",
         "",
         "*Lacking* are names of Torch's that a library mentions somewhere and that are not here, as "

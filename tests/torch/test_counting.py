@@ -19,11 +19,13 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "histc over a point": lambda t: t.histc(t.tensor([1.0, 3.0]), 2, min=2, max=2),
     "search for nothing": lambda t: t.searchsorted(t.zeros(0, 3), t.zeros(0, 0)),
     "search in empty rows": lambda t: t.searchsorted(t.zeros(2, 0), t.ones(2, 3)),
+    "range whose end is a rounding away": lambda t: t.range(2.7, 9.1, 1.6),
     "whole powers": lambda t: t.logspace(0, 1.2, 2, dtype=t.int64),
     "whole powers from below": lambda t: t.logspace(-1.9, 2.9, 4, base=3, dtype=t.int64),
 }
 
 
+@pytest.mark.filterwarnings("ignore:torch.range is deprecated")
 @pytest.mark.parametrize("case", CASES)
 def test_at_the_edge(case: str) -> None:
     mine, theirs = CASES[case](ours), CASES[case](real)

@@ -124,6 +124,8 @@ def torchviz():
 
 
 def tensordict():
+    from tempfile import TemporaryDirectory
+
     from tensordict import TensorDict
     from tensordict.nn import TensorDictModule, TensorDictSequential
 
@@ -141,13 +143,35 @@ def tensordict():
         optimizer.step()
         print(f"{loss.item():.6f}")
     print(torch.stack([data, data]).shape, torch.cat([data, data]).shape)
+    with TemporaryDirectory() as folder:
+        data.memmap(folder)
+        print(f"{TensorDict.load_memmap(folder)['x'].sum().item():.6f}")
+    several = TensorDict.from_modules(*(torch.nn.Linear(6, 1) for _ in range(3)), as_module=True)
+    net = torch.nn.Linear(6, 1)
+
+    def call(x, weights):
+        with weights.to_module(net):
+            return net(x)
+
+    out = torch.vmap(call, (None, 0))(data["x"], several)
+    out.square().mean().backward()
+    print(out.shape, *(f"{p.grad.sum().item():.6f}" for p in several.parameters()))
 
 
 def torchrl():
     from tensordict import TensorDict
+    from tensordict.nn import TensorDictModule
     from torchrl import logger
     from torchrl.data import LazyTensorStorage, ReplayBuffer
-    from torchrl.modules import MLP, TanhNormal
+    from torchrl.modules import (
+        MLP,
+        NormalParamExtractor,
+        ProbabilisticActor,
+        TanhNormal,
+        ValueOperator,
+    )
+    from torchrl.objectives import ClipPPOLoss
+    from torchrl.objectives.value import GAE
     from torchrl.objectives.value.functional import generalized_advantage_estimate
 
     logger.setLevel("WARNING")  # it prints the time of day
@@ -161,6 +185,21 @@ def torchrl():
     store.extend(TensorDict({"x": torch.randn(8, 4)}, [8]))
     step(net, store.sample()["x"])
     print(f"{TanhNormal(torch.zeros(2), torch.ones(2)).log_prob(torch.tensor([0.1, -0.3])).sum().item():.6f}")  # fmt: skip
+    net = torch.nn.Sequential(MLP(in_features=3, out_features=4, num_cells=[8]), NormalParamExtractor())  # fmt: skip
+    made = TensorDictModule(net, ["observation"], ["loc", "scale"])
+    actor = ProbabilisticActor(made, in_keys=["loc", "scale"], distribution_class=TanhNormal, return_log_prob=True)  # fmt: skip
+    critic = ValueOperator(MLP(in_features=3, out_features=1, num_cells=[8]), ["observation"])
+    after = {"observation": torch.randn(5, 3), "reward": torch.randn(5, 1), "done": done, "terminated": done}  # fmt: skip
+    data = actor(TensorDict({"observation": torch.randn(5, 3), "next": after}, [5])).detach()
+    loss, advantage = ClipPPOLoss(actor, critic), GAE(gamma=0.99, lmbda=0.95, value_network=critic)
+    optimizer = torch.optim.Adam(loss.parameters(), 1e-2)
+    for _ in range(3):
+        out = loss(advantage(data))
+        total = out["loss_objective"] + out["loss_critic"] + out["loss_entropy"]
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+        print(f"{total.item():.4f}")
 
 
 def safetensors():
