@@ -59,18 +59,14 @@ class Tensor(HasAttributes):
             )
         made = object.__new__(cls)
         kind = dtypes.get_default_dtype().numpy
-        if len(args) == 1 and isinstance(args[0], Tensor):
-            made._array = args[0]._array
-        elif (
-            len(args) == 1
-            and isinstance(args[0], (list, tuple, np.ndarray))
-            and not isinstance(args[0], Size)
-        ):
-            made._array = np.array(args[0], dtype=kind)
+        given = args[0] if len(args) == 1 else None
+        if isinstance(given, Tensor):
+            made._array = given._array
+        elif isinstance(given, (list, tuple, np.ndarray)) and not isinstance(given, Size):
+            made._array = np.array(given, dtype=kind)
         else:
-            made._array = np.empty(
-                args[0] if args and isinstance(args[0], Size) else args or (0,), dtype=kind
-            )
+            shape = args[0] if args and isinstance(args[0], Size) else args or (0,)
+            made._array = np.empty(shape, dtype=kind)
         return made
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
