@@ -63,7 +63,7 @@ def to_ours(value: Any, memories: dict[Any, Any] | None = None) -> Any:
         return type(value)(to_ours(v, memories) for v in value)
     if isinstance(value, dict):
         named = {k: to_ours(v, memories) for k, v in value.items()}
-        return named | {"device": DEVICE} if named.get("device") == "cpu" else named
+        return named | {"device": DEVICE} if repr(named.get("device")) == "'cpu'" else named
     if isinstance(value, real.nn.PairwiseDistance):
         return lambda a, b: ours.nn.functional.pairwise_distance(
             a, b, value.norm, value.eps, value.keepdim

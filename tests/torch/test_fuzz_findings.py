@@ -18,6 +18,11 @@ FINDINGS = [
     row("round", T([1.5, -3.1415, 600.0], dtype=real.float16), decimals=5),
     row("round", T([1.5, -3.1415, 600.0], dtype=real.bfloat16), decimals=-2),
     row("round", leaf([1.23456, -2.5]), decimals=2),
+    # Powers in place of another type than the result's; differences of no order along no dimension
+    row("Tensor.float_power_", ONES.double(), ONES.to(real.complex64)),
+    row("Tensor.float_power_", ONES.double(), 1j),
+    row("diff", ONES, 0, 7),
+    row("diff", ONES, 0, 7, ONES),
     # Dimensions of a tensor that has none
     row("linalg.vector_norm", T(1.0), dim=(1, -1)),
     row("linalg.vector_norm", T(1.0), dim=(0, -1)),

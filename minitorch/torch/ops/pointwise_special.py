@@ -284,17 +284,21 @@ def frexp(input: Tensor, *, out: Any = None) -> Any:
     return result if out is None else into(out, result, "frexp")
 
 
+def _widest(*values: Any) -> dtypes.dtype:
+    """Double precision, of complex numbers if one of these is complex."""
+    is_complex = any(
+        v.dtype.is_complex if isinstance(v, Tensor) else isinstance(v, complex) for v in values
+    )
+    return dtypes.complex128 if is_complex else dtypes.float64
+
+
 def float_power(input: Any, exponent: Any) -> Tensor:
     """Each element to a power, in double precision."""
     if not any(isinstance(v, Tensor) for v in (input, exponent)):
         raise TypeError(
             "float_power() received an invalid combination of arguments - got two numbers"
         )
-    is_complex = any(
-        v.dtype.is_complex if isinstance(v, Tensor) else isinstance(v, complex)
-        for v in (input, exponent)
-    )
-    wide = dtypes.complex128 if is_complex else dtypes.float64
+    wide = _widest(input, exponent)
     base, power = (v.to(wide) if isinstance(v, Tensor) else v for v in (input, exponent))
     return base**power
 
@@ -305,11 +309,12 @@ method("float_power", float_power)
 
 def float_power_(self: Tensor, exponent: Any) -> Tensor:
     """`float_power`, written into a tensor of double precision."""
-    if self.dtype not in (dtypes.float64, dtypes.complex128):
+    wide = _widest(self, exponent)
+    if self.dtype != wide:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype Double"
+            f"the base given to float_power_ has dtype {self.dtype} but the operation's result requires dtype {wide}"
         )
-    return self.pow_(exponent.to(self.dtype) if isinstance(exponent, Tensor) else exponent)
+    return self.pow_(exponent.to(wide) if isinstance(exponent, Tensor) else exponent)
 
 
 method("float_power_", float_power_)

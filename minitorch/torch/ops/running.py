@@ -250,7 +250,7 @@ def diff(
     parts = [p for p in (prepend, input, append) if p is not None]
     if any(p.ndim != input.ndim for p in parts):
         raise RuntimeError("diff expects prepend or append to be the same dimension as input")
-    d = wrap_dim(dim, input.ndim)
+    d = wrap_dim(dim, input.ndim) if n or len(parts) > 1 else 0
     for p in parts:
         if any(
             a != b and k != d for k, (a, b) in enumerate(zip(p.shape, input.shape, strict=True))

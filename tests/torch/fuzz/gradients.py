@@ -42,7 +42,13 @@ GRADIENTS = (
         "gradient values",
         names=r"(Tensor\.)?scatter_reduce_?",
         text="gradient of input [23]",
-        when=lambda call: "prod" in (*call.args, *call.kwargs.values()) and has_larger_source(call),
+        when=lambda call: (
+            any(
+                isinstance(v, str) and v in ("amax", "amin", "prod")
+                for v in (*call.args, *call.kwargs.values())
+            )
+            and has_larger_source(call)
+        ),
     ),
     Difference(
         "PyTorch's gradient of `cumprod` of complex numbers as real ones is that of the complex product.",
