@@ -137,7 +137,8 @@ def run_release(args: argparse.Namespace) -> int:
     folder = Path(args.folder)
     workspace = Workspace(folder.resolve())
     begun = (folder / MARK).is_file() and workspace.notes().get("unfinished")
-    if folder.exists() and any(folder.iterdir()) and not begun:
+    others = folder.exists() and any(path.name != MARK.parent.name for path in folder.iterdir())
+    if others and not begun:
         raise CourseError(f"{folder} is not empty; a release goes into a new folder")
     folder.mkdir(parents=True, exist_ok=True)
     workspace.note(unfinished=True)  # who is interrupted can go on

@@ -171,6 +171,15 @@ def test_release_and_export(tmp_path: Path, capsys: Captured) -> None:
     assert (tmp_path / "s" / "run_autograder").stat().st_mode & 0o100
 
 
+def test_a_release_ended_in_its_first_write_goes_on(tmp_path: Path) -> None:
+    left = tmp_path / "r" / ".minitorch" / ".minitorch-0123456789abcdef.part"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"{")
+    assert course("release", str(tmp_path / "r")) == 0
+    assert not left.exists()
+    assert course("release", str(tmp_path / "r")) == 2
+
+
 def test_round_trip() -> None:
     """Every task: minitorch course verify."""
     tasks = [find_task("1.1"), find_task("1.3")]
