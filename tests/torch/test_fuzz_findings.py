@@ -377,3 +377,21 @@ def test_matrices_that_are_singular_for_lapack_alone_have_an_info() -> None:
     a = ours.as_tensor([[-0.01, -0.01], [-1.55, -1.55]])
     for of in (ours.linalg.inv_ex, lambda a: ours.linalg.solve_ex(a, a)):
         assert of(a).info == 2
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_attention_with_dropout_has_digits_of_single_precision(kind: str) -> None:
+    """Scores of some hundreds have none behind the point in half precision."""
+    numbers = (real.randn(3, 2, 4, 6, 8, generator=real.Generator().manual_seed(5)) * 6).tolist()
+    found, eps = {}, real.finfo(getattr(real, kind)).eps
+    for t in (ours, real):
+        query, key, value = (
+            t.tensor(x, dtype=getattr(t, kind), requires_grad=True) for x in numbers
+        )
+        t.manual_seed(4)
+        attend = t.nn.functional.scaled_dot_product_attention
+        out = attend(query, key, value, is_causal=True, dropout_p=0.5)
+        grads = t.autograd.grad(out.float().square().sum(), [query, key, value])
+        found[t] = [np.array(x.tolist()) for x in (out, *grads)]
+    for mine, theirs in zip(found[ours], found[real], strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=0, atol=np.abs(theirs).max() * eps)

@@ -15,7 +15,7 @@ from .dropout import dropout
 from .joining import cat
 from .linear import linear
 from .padding import pad
-from .precision import in_single, kind_name, require_floats
+from .precision import in_single, is_half, kind_name, require_floats
 from .record import Op, bind
 from .softmax import SOFTMAX_BACKWARD
 
@@ -109,6 +109,16 @@ def scaled_dot_product_attention(
     try:
         if not dropout_p:
             return bind(ATTENTION, (query, key, value, attn_mask), params)[0]
+        if is_half(query._array):  # shares in half precision would lose digits of the gradients
+            wide = [x.float() if is_half(x._array) else x for x in (query, key, value)]
+            mask = (
+                attn_mask.float()
+                if attn_mask is not None and is_half(attn_mask._array)
+                else attn_mask
+            )
+            return scaled_dot_product_attention(*wide, mask, dropout_p, is_causal, scale).to(
+                query.dtype
+            )
         shares = bind(SHARES, (query, key, attn_mask), params)
     except ValueError:
         given = {"query": query, "key": key, "attn_mask": attn_mask}
