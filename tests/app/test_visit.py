@@ -96,6 +96,7 @@ def test_titles_differ_and_back_leaves_a_page(visit: Visit, app) -> None:
         expect(visit.main.get_by_role("heading", name=name, level=1)).to_be_visible()
         expect(visit.page).to_have_title(f"{name} · MiniTorch")
     visit.page.go_back()
+    expect(visit.main.get_by_role("heading", name="Broadcasting", level=1)).to_be_visible()
     expect(visit.page).to_have_title("Broadcasting · MiniTorch")
     visit.page.go_back()
     expect(visit.page).to_have_title("Tensors · MiniTorch")
